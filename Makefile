@@ -1,0 +1,35 @@
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+
+.PHONY: setup demo test check sweep bench clean
+
+setup: .venv/.core
+
+# The core: enough for the `gridveil` command.
+.venv/.core: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "GridVeil needs Python 3.11 or newer: make PYTHON=python3.12 setup")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+# Everything a developer and CI need.
+.venv/.dev: .venv/.core
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: setup
+	$(BIN)/gridveil info case39_epri
+	$(BIN)/gridveil opf case39_epri
+
+test check: .venv/.dev
+	scripts/check
+
+sweep: .venv/.dev
+	$(BIN)/python -m pytest -m sweep -v
+
+bench: .venv/.dev
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,82 @@
+"""GridVeil: publish a power network for research without giving away its lines.
+
+    import gridveil as gv
+    solution = gv.solve_opf("case39_epri")
+
+Names are loaded when first used, so that importing one part of the package never loads another.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from gridveil.api import load, read_case, solve_opf
+    from gridveil.casefile import Case, read, write
+    from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
+    from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid, violations
+    from gridveil.nlp.opf import OpfModel, Solution, opf_model
+    from gridveil.nlp.power_flow import Demand
+    from gridveil.nlp.solver import SolverOptions, Status
+
+_HOME = {
+    "load": "gridveil.api",
+    "read_case": "gridveil.api",
+    "solve_opf": "gridveil.api",
+    "Case": "gridveil.casefile",
+    "read": "gridveil.casefile",
+    "write": "gridveil.casefile",
+    "CaseFileError": "gridveil.errors",
+    "GridError": "gridveil.errors",
+    "GridVeilError": "gridveil.errors",
+    "SolveError": "gridveil.errors",
+    "LineParameters": "gridveil.grid",
+    "Network": "gridveil.grid",
+    "OperatingPoint": "gridveil.grid",
+    "PublicGrid": "gridveil.grid",
+    "violations": "gridveil.grid",
+    "Demand": "gridveil.nlp.power_flow",
+    "OpfModel": "gridveil.nlp.opf",
+    "Solution": "gridveil.nlp.opf",
+    "opf_model": "gridveil.nlp.opf",
+    "SolverOptions": "gridveil.nlp.solver",
+    "Status": "gridveil.nlp.solver",
+}
+
+__all__ = [
+    "Case",
+    "CaseFileError",
+    "Demand",
+    "GridError",
+    "GridVeilError",
+    "LineParameters",
+    "Network",
+    "OperatingPoint",
+    "OpfModel",
+    "PublicGrid",
+    "Solution",
+    "SolveError",
+    "SolverOptions",
+    "Status",
+    "__version__",
+    "load",
+    "opf_model",
+    "read",
+    "read_case",
+    "solve_opf",
+    "violations",
+    "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'gridveil' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

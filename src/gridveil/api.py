@@ -1,0 +1,39 @@
+"""The functions of the facade: what a script needs, taking a case in whatever form it is at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gridveil import cases
+from gridveil.casefile import Case, read
+from gridveil.casefile.to_network import to_network
+from gridveil.grid import Network
+from gridveil.nlp.opf import Solution, opf_model
+from gridveil.nlp.opf import solve_opf as solve_model
+from gridveil.nlp.power_flow import Demand
+from gridveil.nlp.solver import Progress, SolverOptions
+
+
+def read_case(case: str | Path) -> Case:
+    """Read a case file, or a shipped case by its name; a file of that name goes before a shipped case."""
+    if not Path(case).exists() and (shipped := cases.path(str(case))) is not None:
+        return read(shipped)
+    return read(case)
+
+
+def load(case: str | Path | Case | Network) -> Network:
+    """The network of a case, a case file or a shipped case."""
+    if isinstance(case, Network):
+        return case
+    return to_network(case if isinstance(case, Case) else read_case(case))
+
+
+def solve_opf(
+    case: str | Path | Case | Network,
+    demand: Demand | None = None,
+    options: SolverOptions | None = None,
+    progress: Progress | None = None,
+) -> Solution:
+    """Solve the AC-OPF of a case. For many solves of one grid, build `opf_model` once and use `nlp.opf.solve_opf`."""
+    network = load(case)
+    return solve_model(opf_model(network.grid), network.lines, demand, options, progress)

@@ -1,0 +1,38 @@
+"""`Case`: the tables of a MATPOWER version-2 file, in file units, in file order, nothing interpreted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeAlias
+
+from gridveil.arrays import FloatArray, frozen
+
+Cell: TypeAlias = tuple[tuple[str | float, ...], ...]
+"""A MATLAB cell array of strings and numbers, row by row."""
+
+Extra: TypeAlias = FloatArray | Cell | str
+"""A field of the file that the model does not use but the writer keeps: `areas`, `bus_name`, ..."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One case file as data. The column numbers are in `casefile.columns`."""
+
+    name: str
+    base_mva: float
+    bus: FloatArray
+    gen: FloatArray
+    branch: FloatArray
+    gencost: FloatArray
+    extras: Mapping[str, Extra] = field(default_factory=dict)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for table in ("bus", "gen", "branch", "gencost"):
+            object.__setattr__(self, table, frozen(getattr(self, table)))
+        object.__setattr__(self, "extras", MappingProxyType(dict(self.extras)))
+
+    def __repr__(self) -> str:
+        return f"Case({self.name!r}: {len(self.bus)} bus, {len(self.gen)} gen, {len(self.branch)} branch rows)"

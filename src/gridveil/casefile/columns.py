@@ -1,0 +1,36 @@
+"""Column numbers of the MATPOWER version-2 tables (0-based), and how wide each table may be.
+
+The widths run from what the format requires to what a solved case carries: a generator table has 10 columns at the
+least, 21 with ramp rates and 25 with the multipliers of a solved OPF. `branch` without its two angle columns (11) is
+still common.
+"""
+
+from __future__ import annotations
+
+BUS_NUMBER, BUS_TYPE, PD, QD, GS, BS = 0, 1, 2, 3, 4, 5
+VM, VA, BASE_KV, VMAX, VMIN = 7, 8, 9, 11, 12
+
+GEN_BUS, PG, QG, QMAX, QMIN, VG, MBASE, GEN_STATUS, PMAX, PMIN = range(10)
+PC1, PC2, QC1MIN, QC1MAX, QC2MIN, QC2MAX = range(10, 16)
+
+FROM, TO, R, X, B, RATE_A, RATE_B, RATE_C, RATIO, SHIFT, BRANCH_STATUS, ANGLE_MIN, ANGLE_MAX = range(13)
+
+COST_MODEL, COST_STARTUP, COST_SHUTDOWN, COST_COUNT, COST_FIRST = range(5)
+PIECEWISE, POLYNOMIAL = 1, 2
+
+DCLINE_STATUS = 2
+
+PQ_BUS, PV_BUS, REFERENCE_BUS, ISOLATED_BUS = 1, 2, 3, 4
+
+WIDTHS = {"bus": (13, 17), "gen": (10, 25), "branch": (11, 21), "gencost": (5, None), "dcline": (17, 23)}
+"""Table -> (least, greatest) number of columns; `None` where the format sets no limit."""
+
+MEANING = {
+    "bus": ("bus_i", "type", "Pd", "Qd", "Gs", "Bs", "area", "Vm", "Va", "baseKV", "zone", "Vmax", "Vmin"),
+    "gen": ("bus", "Pg", "Qg", "Qmax", "Qmin", "Vg", "mBase", "status", "Pmax", "Pmin"),
+    "branch": (
+        "fbus", "tbus", "r", "x", "b", "rateA", "rateB", "rateC", "ratio", "angle", "status", "angmin", "angmax",
+    ),
+    "gencost": ("model", "startup", "shutdown", "n"),
+}  # fmt: skip
+"""Table -> the header names of its leading columns, for the writer and for error messages."""

@@ -1,0 +1,208 @@
+"""Table bodies -> arrays: one fast way for text that is plainly regular, one careful way for all the rest.
+
+The fast way hands whole tables to SciPy's Matrix Market parser (C++, correctly rounded). That parser ignores what
+follows a number on its line, so the text is first shown to hold nothing that it could skip. Whatever fails that test,
+or parses oddly, goes the careful way, which reads cell by cell and can name the line of a fault.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.io
+
+from gridveil.arrays import FloatArray
+from gridveil.casefile.case import Cell
+from gridveil.casefile.scan import Assignment, Source
+from gridveil.errors import CaseFileError
+
+_COMMENT = re.compile(rb"%[^\n]*")
+_CONTINUATION = re.compile(rb"\.\.\.[^\n]*(?:\n|$)")
+_NUMBER = re.compile(rb"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[Ii]nf|[Nn]a[Nn])")
+_ROW_BREAK = re.compile(rb"[;\n]")
+_CELL_TOKEN = re.compile(
+    rb"(?P<string>'(?:[^'\n]|'')*'|\"(?:[^\"\n]|\"\")*\")|(?P<blank>[ \t\r,]+|\.\.\.[^\n]*\n|%[^\n]*)"
+    rb"|(?P<end>[;\n])|(?P<word>[^\s;,'\"%]+)"
+)
+
+_PIECE = 1 << 22  # bytes; bounds what the parser needs beside the text, at no cost in speed
+_DIGITS = b"0123456789"
+_SEPARATORS = b" \t\r\n;,"
+_TO_LINES = bytes.maketrans(b" \t\r;,", b"\n\n\n\n\n")
+_LOWER_E = bytes.maketrans(b"E", b"e")
+# After the digits of a number are deleted, what is left of it is [sign][.][e[sign]]: these are its neighbours.
+_NEIGHBOURS = [256 * ord(pair[0]) + ord(pair[1]) for pair in ("-.", "+.", ".e", "-e", "+e", "e-", "e+")]
+_EXPONENT_SIGN = _NEIGHBOURS[-2:]
+
+
+def parse_matrix(source: Source, item: Assignment) -> FloatArray:
+    """A numeric table as a 2-D array; ragged rows and non-numbers are errors with their line."""
+    parts: list[FloatArray] = []
+    for piece in _pieces(source.text, item.start, item.stop):
+        body = _COMMENT.sub(b"", piece) if b"%" in piece else piece
+        if not body.strip(_SEPARATORS):
+            continue
+        part = _parse_regular(body)
+        if part is None or (parts and part.shape[1] != parts[0].shape[1]):
+            return _parse_cells(source, item)
+        parts.append(part)
+    table = np.concatenate(parts) if parts else np.empty((0, 0))
+    table.flags.writeable = False
+    return table
+
+
+def _pieces(text: bytes, start: int, stop: int) -> Iterator[bytes]:
+    """The lines between two offsets, about `_PIECE` bytes of them at a time."""
+    while start < stop:
+        end = text.find(b"\n", start + _PIECE, stop) + 1 or stop
+        yield text[start:end]
+        start = end
+
+
+def row_line(source: Source, item: Assignment, row: int) -> int:
+    """Line of the file on which row `row` (0-based) of a table begins; only errors pay for this."""
+    lines = [line for line, _ in _rows(source, item)]
+    return lines[row] if row < len(lines) else source.line_at(item.start)
+
+
+def _parse_regular(body: bytes) -> FloatArray | None:
+    """The table, or `None` where the text is not plainly a rectangle of decimal numbers."""
+    width = _regular_width(body)
+    if width is None:
+        return None
+    rows, columns = width
+    header = f"%%MatrixMarket matrix array real general\n{rows * columns} 1\n".encode()
+    try:
+        values = scipy.io.mmread(io.BytesIO(header + body.translate(_TO_LINES) + b"\n"))
+    except (ValueError, OverflowError):
+        return None
+    return np.asarray(values, dtype=np.float64).reshape(rows, columns)
+
+
+def _regular_width(body: bytes) -> tuple[int, int] | None:
+    """(rows, columns) if every row has the same number of well-formed tokens, else `None`."""
+    skeleton = body.translate(_LOWER_E, _DIGITS)
+    if skeleton.translate(None, b"+-.e" + _SEPARATORS) or not _possible(skeleton):
+        return None
+    text = np.frombuffer(b"\n" + body + b"\n", dtype=np.uint8)
+    # Every separator sorts below '0' except ';', and of the other characters below '0' only + - . are in a number.
+    inside = (text > ord("-")) & (text != ord(";")) | (text == ord("-")) | (text == ord("+"))
+    if not _signs_and_exponents_in_place(text, inside):
+        return None
+    breaks = np.flatnonzero((text == ord("\n")) | (text == ord(";")))
+    starts = inside[1:] & ~inside[:-1]
+    counts = np.add.reduceat(starts, breaks[:-1], dtype=np.int32)
+    counts = counts[counts > 0]
+    if counts.size == 0 or np.any(counts != counts[0]):
+        return None
+    return int(counts.size), int(counts[0])
+
+
+def _possible(skeleton: bytes) -> bool:
+    """Whether numbers, of which only + - . e are left, can have been well formed (where the digits were aside)."""
+    text = np.frombuffer(skeleton, dtype=np.uint8).astype(np.uint16)
+    mark = (text == ord(".")) | (text == ord("-")) | (text == ord("+")) | (text == ord("e"))
+    at = np.flatnonzero(mark[:-1] & mark[1:])
+    pairs = 256 * text[at] + text[at + 1]
+    closed = np.isin(pairs, _EXPONENT_SIGN) & mark[np.minimum(at + 2, mark.size - 1)] & (at + 2 < mark.size)
+    return bool(np.all(np.isin(pairs, _NEIGHBOURS)) and not np.any(closed))
+
+
+def _signs_and_exponents_in_place(text: np.ndarray, inside: np.ndarray) -> bool:
+    """Signs open a number or an exponent, a digit or a point follows; exponents follow a digit or a point."""
+    lower = text | 0x20  # 'E' -> 'e'; digits and '.' have this bit set already
+    exponent = np.flatnonzero(lower == ord("e"))
+    sign = np.flatnonzero((text == ord("+")) | (text == ord("-")))
+    before, after = text[sign - 1], text[sign + 1]
+    opens = ~inside[sign - 1] | ((before | 0x20) == ord("e"))
+    plus = text[sign] == ord("+")
+    return bool(
+        np.all(opens & (_digit(after) | (after == ord("."))))
+        # the fast parser knows no leading '+', only one in an exponent
+        and not np.any(plus & ~((before | 0x20) == ord("e")))
+        and np.all(_digit(text[exponent - 1]) | (text[exponent - 1] == ord(".")))
+        and np.all(_digit(text[exponent + 1]) | (text[exponent + 1] == ord("-")) | (text[exponent + 1] == ord("+")))
+    )
+
+
+def _digit(characters: np.ndarray) -> np.ndarray:
+    result: np.ndarray = (characters >= ord("0")) & (characters <= ord("9"))
+    return result
+
+
+def _rows(source: Source, item: Assignment) -> list[tuple[int, list[bytes]]]:
+    """(line, cells) of each non-empty row, comments and continuations resolved."""
+    body = source.text[item.start : item.stop]
+    # Comments and continuations keep their length, so that offsets into the body stay true.
+    body = _COMMENT.sub(lambda match: b" " * len(match[0]), body)
+    body = _CONTINUATION.sub(lambda match: b" " * len(match[0]), body)
+    result: list[tuple[int, list[bytes]]] = []
+    line, counted, begin = source.line_at(item.start), item.start, 0
+    for stop in [match.start() for match in _ROW_BREAK.finditer(body)] + [len(body)]:
+        cells = body[begin:stop].replace(b",", b" ").split()
+        if cells:
+            first = item.start + begin + len(body[begin:stop]) - len(body[begin:stop].lstrip(_SEPARATORS))
+            line += source.text.count(b"\n", counted, first)
+            counted = first
+            result.append((line, cells))
+        begin = stop + 1
+    return result
+
+
+def _parse_cells(source: Source, item: Assignment) -> FloatArray:
+    rows = _rows(source, item)
+    if not rows:
+        return np.empty((0, 0))
+    width = len(rows[0][1])
+    for line, cells in rows:
+        if len(cells) != width:
+            raise CaseFileError(
+                source.path, line, f"this row of {item.field} has {len(cells)} columns where the first has {width}",
+                "give every row of the table the same number of columns",
+            )  # fmt: skip
+        for cell in cells:
+            if _NUMBER.fullmatch(cell) is None:
+                raise CaseFileError(
+                    source.path, line, f"'{cell.decode()}' in {item.field} is not a number",
+                    "write a plain decimal number, Inf or NaN there",
+                )  # fmt: skip
+    return np.array([[float(cell) for cell in cells] for _, cells in rows])
+
+
+def parse_cell(source: Source, item: Assignment) -> Cell:
+    """A cell array of strings and numbers, row by row."""
+    rows: list[tuple[str | float, ...]] = []
+    row: list[str | float] = []
+    position = item.start
+    while position < item.stop:
+        token = _CELL_TOKEN.match(source.text, position, item.stop)
+        if token is None:
+            source.fail(
+                position, f"the cell array {item.field} holds text this reader cannot split", "quote each string with '"
+            )
+        if token["string"] is not None:
+            row.append(unquote(token["string"]))
+        elif token["word"] is not None:
+            if _NUMBER.fullmatch(token["word"]) is None:
+                source.fail(
+                    position,
+                    f"'{token['word'].decode()}' in {item.field} is neither a string nor a number",
+                    "quote it with '",
+                )
+            row.append(float(token["word"]))
+        elif token["end"] is not None and row:
+            rows.append(tuple(row))
+            row = []
+        position = token.end()
+    if row:
+        rows.append(tuple(row))
+    return tuple(rows)
+
+
+def unquote(literal: bytes) -> str:
+    """The text of a MATLAB string literal, doubled quotes undone."""
+    quote = literal[:1]
+    return literal[1:-1].replace(quote * 2, quote).decode()

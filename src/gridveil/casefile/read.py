@@ -1,0 +1,94 @@
+"""`read(path) -> Case`: text in, checked tables out. A `Case` that comes from here always makes a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from gridveil.arrays import FloatArray
+from gridveil.casefile.case import Case, Extra
+from gridveil.casefile.check import check_case
+from gridveil.casefile.numbers import parse_cell, parse_matrix, unquote
+from gridveil.casefile.scan import Assignment, Source, load, scan
+
+_TABLES = ("bus", "gen", "branch", "gencost")
+
+# Fields that MATPOWER's OPF turns into constraints or costs of its own; leaving them out would change the problem.
+_USER_TERMS = ("A", "l", "u", "N", "fparm", "H", "Cw", "z0", "zl", "zu", "user_constraints", "user_costs")
+
+
+def read(path: Path | str) -> Case:
+    """Read a MATPOWER version-2 case file. Every fault is a `CaseFileError` with the line and what to do."""
+    source = load(Path(path))
+    script = scan(source)
+    fields = {item.field: item for item in script.assignments}
+    _check_version(source, fields)
+    for name in _USER_TERMS:
+        if name in fields and fields[name].stop > fields[name].start:
+            source.fail(
+                fields[name].start,
+                f"mpc.{name} adds terms to the OPF that this model does not have",
+                "delete the field if the plain OPF is meant",
+            )
+    tables = {name: _table(source, fields, name) for name in _TABLES}
+    extras = {
+        name: _extra(source, item) for name, item in fields.items() if name not in (*_TABLES, "version", "baseMVA")
+    }
+    case = Case(
+        name=script.name,
+        base_mva=_base_mva(source, fields),
+        extras=extras,
+        source=str(path),
+        **tables,
+    )
+    check_case(case, source, fields)
+    return case
+
+
+def _check_version(source: Source, fields: dict[str, Assignment]) -> None:
+    item = fields.get("version")
+    if item is None:
+        source.fail(
+            None,
+            "there is no mpc.version, so this is not a version-2 MATPOWER case",
+            "give a file that says mpc.version = '2' and assigns mpc.bus, mpc.gen, mpc.branch and mpc.gencost",
+        )
+    version = source.text[item.start : item.stop].decode().strip()
+    if version not in ("2", "2.0"):
+        source.fail(item.start, f"the case is of version {version!r}", "convert it to version '2' with savecase()")
+
+
+def _base_mva(source: Source, fields: dict[str, Assignment]) -> float:
+    item = fields.get("baseMVA")
+    if item is None:
+        source.fail(None, "mpc.baseMVA is missing", "add it, for example mpc.baseMVA = 100;")
+    if item.kind == "matrix":
+        value = parse_matrix(source, item)
+        base = float(value.flat[0]) if value.size == 1 else np.nan
+    else:
+        base = float(source.text[item.start : item.stop]) if item.kind == "scalar" else np.nan
+    if not (np.isfinite(base) and base > 0):
+        source.fail(item.start, "mpc.baseMVA is not a positive number", "write a plain positive number there")
+    return base
+
+
+def _table(source: Source, fields: dict[str, Assignment], name: str) -> FloatArray:
+    item = fields.get(name)
+    if item is None:
+        if name == "gencost":  # power-flow cases have none; then every dispatch costs nothing, and `quirks` says so
+            return np.empty((0, 0))
+        source.fail(None, f"mpc.{name} is missing", "add the table, with no rows if there are none")
+    if item.kind != "matrix":
+        source.fail(item.start, f"mpc.{name} is not a table of numbers", "write it as mpc." + name + " = [ ... ];")
+    return parse_matrix(source, item)
+
+
+def _extra(source: Source, item: Assignment) -> Extra:
+    if item.kind == "cell":
+        return parse_cell(source, item)
+    if item.kind == "string":
+        return unquote(source.text[item.start - 1 : item.stop + 1])
+    if item.kind == "scalar":
+        return np.array([[float(source.text[item.start : item.stop])]])
+    return parse_matrix(source, item)

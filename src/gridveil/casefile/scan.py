@@ -1,0 +1,208 @@
+"""MATLAB text -> the assignments in it. Nothing is executed: what is not a literal assignment is an error.
+
+The scanner walks the top level of the file statement by statement and skips over table bodies without looking inside,
+so its cost does not grow with the number of table cells. `casefile.numbers` parses the bodies.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from gridveil.errors import CaseFileError
+
+_BLANK = re.compile(rb"(?:[\s;,]|%[^\n]*|\.\.\.[^\n]*\n)+")
+_FUNCTION = re.compile(rb"function\s+(?:(\[[^\]]*\]|\w+)\s*=\s*)?(\w+)[^\n%]*")
+_ASSIGNMENT = re.compile(rb"(\w+)(?:\.(\w+))?[ \t]*=(?!=)(?:[ \t]|\.\.\.[^\n]*\n)*")
+_SCALAR = re.compile(
+    rb"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[Ii]nf|[Nn]a[Nn])(?=[ \t]*(?:[;,%\r\n]|$))"
+)
+_STRING = re.compile(rb"'((?:[^'\n]|'')*)'|\"((?:[^\"\n]|\"\")*)\"")
+_IF = re.compile(rb"if[ \t(]+(\w+)[ \t)]*(?=[;,%\r\n])")
+_BLOCK_WORD = re.compile(rb"^[ \t]*(if|for|while|switch|try|end)\b", re.MULTILINE)
+_BLOCK_COMMENT = re.compile(rb"^[ \t]*%\{[ \t]*\r?\n.*?^[ \t]*%\}[ \t]*$", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(rb"^[ \t]*\w+\.\w+[ \t]*=", re.MULTILINE)
+_TERMINATOR = re.compile(rb"[ \t]*(?:[;,%\r\n]|$)")
+
+SAVECASE = "run it in MATLAB or Octave and write the result with savecase(), then give that file"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The bytes of one file, able to turn an offset into an error with a line number."""
+
+    path: Path
+    text: bytes
+
+    def line_at(self, offset: int) -> int:
+        return self.text.count(b"\n", 0, offset) + 1
+
+    def fail(self, offset: int | None, problem: str, advice: str) -> NoReturn:
+        line = None if offset is None else self.line_at(offset)
+        raise CaseFileError(self.path, line, problem, advice)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """`field = literal`; `kind` is 'matrix', 'cell', 'string' or 'scalar', and text[start:stop] its inside."""
+
+    field: str
+    kind: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Script:
+    """What a case file says, before any number is parsed."""
+
+    name: str
+    assignments: tuple[Assignment, ...]
+
+
+def load(path: Path) -> Source:
+    """Read the bytes; the text must be UTF-8, the byte-order mark and block comments are blanked out."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        raise CaseFileError(
+            path, None, "there is no such file", "check the path, or list shipped cases with 'gridveil cases'"
+        ) from None
+    except OSError as error:
+        raise CaseFileError(
+            path, None, f"the file cannot be read ({error.strerror})", "check its permissions"
+        ) from None
+    if text.startswith(b"\xef\xbb\xbf"):
+        text = text[3:]
+    if not text.isascii():
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            Source(path, text).fail(error.start, "the text is not UTF-8", "save the file as UTF-8")
+    if b"\0" in text:
+        Source(path, text).fail(
+            text.index(b"\0"), "the file holds a NUL byte", "give a text file in MATPOWER's .m format"
+        )
+    if b"{" in text and b"%{" in text:  # the first test alone is far faster and almost always enough
+        text = _BLOCK_COMMENT.sub(lambda match: b"\n" * match[0].count(b"\n"), text)
+    return Source(path, text)
+
+
+def scan(source: Source) -> Script:
+    """Split a file into its literal assignments; anything that computes is refused with its line."""
+    name, struct = source.path.stem, "mpc"
+    found: list[Assignment] = []
+    constants: dict[bytes, float] = {}
+    position = 0
+    while True:
+        position = _skip_blank(source.text, position)
+        if position == len(source.text):
+            return Script(name, tuple(found))
+        if not found and (function := _FUNCTION.match(source.text, position)):
+            name, struct = _function_header(source, function)
+            position = function.end()
+            continue
+        if off := _IF.match(source.text, position):
+            position = _skip_dead_block(source, off, constants)
+            continue
+        target = _ASSIGNMENT.match(source.text, position)
+        if target is None:
+            _refuse_statement(source, position)
+        item = _literal(source, target)
+        if target[2] is None:
+            if item is None or item.kind != "scalar":
+                _refuse_statement(source, position)
+            constants[target[1]] = float(source.text[item.start : item.stop])
+        else:
+            if item is None or target[1].decode() != struct:
+                _refuse_statement(source, position)
+            if any(item.field == other.field for other in found):
+                source.fail(position, f"{struct}.{item.field} is assigned twice", "keep one of the two")
+            found.append(item)
+        assert item is not None
+        position = item.stop + (0 if item.kind == "scalar" else 1)
+        if not _ends_statement(source.text, position):
+            _refuse_statement(source, target.start())
+
+
+def _skip_blank(text: bytes, position: int) -> int:
+    match = _BLANK.match(text, position)
+    return match.end() if match else position
+
+
+def _ends_statement(text: bytes, position: int) -> bool:
+    """True when nothing but a terminator or a comment follows on the line (a transpose or an operator may not)."""
+    return _TERMINATOR.match(text, position) is not None
+
+
+def _function_header(source: Source, function: re.Match[bytes]) -> tuple[str, str]:
+    output = function[1]
+    if output is None or output.startswith(b"["):
+        source.fail(
+            function.start(),
+            "the function does not return one struct, so this is not a version-2 case",
+            "convert it with MATPOWER: savecase(name, loadcase(name))",
+        )
+    return function[2].decode(), output.decode()
+
+
+def _literal(source: Source, target: re.Match[bytes]) -> Assignment | None:
+    """The literal right of `=`, or `None` if there is something else."""
+    text, start = source.text, target.end()
+    field = (target[2] or target[1]).decode()
+    opening = text[start : start + 1]
+    if opening == b"[":
+        return Assignment(field, "matrix", start + 1, _closing(source, start, b"]", field))
+    if opening == b"{":
+        return Assignment(field, "cell", start + 1, _closing(source, start, b"}", field))
+    if string := _STRING.match(text, start):
+        return Assignment(field, "string", start + 1, string.end() - 1)
+    if scalar := _SCALAR.match(text, start):
+        return Assignment(field, "scalar", start, scalar.end())
+    return None
+
+
+def _closing(source: Source, start: int, bracket: bytes, field: str) -> int:
+    """Offset of the bracket that closes the one at `start`, not fooled by comments and strings."""
+    text, position = source.text, start + 1
+    while True:
+        stop = text.find(bracket, position)
+        if stop < 0:
+            source.fail(
+                start,
+                f"the table {field} opens here and never ends",
+                f"the file looks truncated: add the closing '{bracket.decode()}'",
+            )
+        line = text.rfind(b"\n", start, stop) + 1 or start + 1
+        before = _STRING.sub(lambda match: b" " * len(match[0]), text[line : text.find(b"\n", stop) % (len(text) + 1)])
+        if b"%" not in before[: stop - line] and before[stop - line : stop - line + 1] == bracket:
+            break
+        position = stop + 1
+    if text.find(b"=", start, stop) >= 0 and (inner := _FIELD.search(text, start, stop)):
+        source.fail(
+            inner.start(),
+            f"a new field begins before the table {field} has ended",
+            f"close {field} with '{bracket.decode()}' first",
+        )
+    return stop
+
+
+def _skip_dead_block(source: Source, match: re.Match[bytes], constants: dict[bytes, float]) -> int:
+    """Skip `if NAME ... end` where NAME was set to a literal 0: it says in plain text that it is switched off."""
+    if constants.get(match[1]) != 0.0:
+        _refuse_statement(source, match.start())
+    depth = 1
+    for word in _BLOCK_WORD.finditer(source.text, match.end()):
+        depth += -1 if word[1] == b"end" else 1
+        if depth == 0:
+            return word.end()
+    return source.fail(match.start(), "this 'if' has no 'end'", "the file looks truncated")
+
+
+def _refuse_statement(source: Source, position: int) -> NoReturn:
+    stop = source.text.find(b"\n", position)
+    statement = source.text[position : stop if stop >= 0 else None].decode().strip()
+    shown = statement if len(statement) <= 60 else statement[:57] + "..."
+    source.fail(position, f"'{shown}' is not a literal assignment, and this reader executes nothing", SAVECASE)

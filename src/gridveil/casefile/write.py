@@ -1,0 +1,79 @@
+"""`write(case, path)`: a `Case` as MATPOWER version-2 text that reads back to the same numbers, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from gridveil.arrays import FloatArray
+from gridveil.casefile import columns as c
+from gridveil.casefile.case import Case, Cell
+
+
+def write(case: Case, path: Path | str, notes: tuple[str, ...] = ()) -> None:
+    """Write `case`, whole or not at all: the file appears under its name only when it is complete."""
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(to_text(case, notes))
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def to_text(case: Case, notes: tuple[str, ...] = ()) -> str:
+    """The text of a case file; `notes` become comment lines at its head."""
+    parts = [f"%   {note}" for note in notes]
+    parts += [f"function mpc = {case.name}", "mpc.version = '2';", f"mpc.baseMVA = {number_text(case.base_mva)};"]
+    for name in ("bus", "gen", "gencost", "branch"):
+        parts += ["", *_table_lines(name, getattr(case, name))]
+    for name, value in case.extras.items():
+        if isinstance(value, str):
+            parts += ["", f"mpc.{name} = {_quoted(value)};"]
+        elif isinstance(value, np.ndarray):
+            parts += ["", *_table_lines(name, value)]
+        else:
+            parts += ["", *_cell_lines(name, value)]
+    return "\n".join(parts) + "\n"
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as exactly this number."""
+    if np.isnan(value):
+        return "NaN"
+    if np.isinf(value):
+        return "Inf" if value > 0 else "-Inf"
+    if value == int(value) and abs(value) < 1e15 and not (value == 0 and np.signbit(value)):
+        return str(int(value))
+    return repr(float(value))
+
+
+def _table_lines(name: str, table: FloatArray) -> list[str]:
+    rows = ["\t" + "\t".join(map(number_text, row)) + ";" for row in table.tolist()]
+    header = ["%\t" + "\t".join(c.MEANING[name])] if name in c.MEANING else []
+    return [*header, f"mpc.{name} = [", *rows, "];"]
+
+
+def _cell_lines(name: str, cell: Cell) -> list[str]:
+    def text(value: str | float) -> str:
+        return _quoted(value) if isinstance(value, str) else number_text(value)
+
+    return [f"mpc.{name} = {{", *("\t" + "\t".join(map(text, row)) + ";" for row in cell), "};"]
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

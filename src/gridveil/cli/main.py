@@ -1,0 +1,43 @@
+"""The entry point: collects the commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gridveil import __version__
+from gridveil.cli.cases import cases
+from gridveil.cli.info import info
+from gridveil.cli.opf import opf
+from gridveil.cli.output import EXIT_HELP
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    epilog=EXIT_HELP,
+)
+for command in (opf, info, cases):
+    app.command(epilog=EXIT_HELP)(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gridveil {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def gridveil(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Publish a power network for research without giving away its lines."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

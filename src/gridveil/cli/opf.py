@@ -1,0 +1,114 @@
+"""`gridveil opf CASE`: the AC optimal power flow of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from gridveil.api import load, read_case
+from gridveil.cli.output import Exit, err, out, print_json, reporting
+from gridveil.grid import Network
+from gridveil.nlp.opf import Solution, opf_model, solve_opf
+from gridveil.nlp.solver import Progress, SolverOptions, Status
+
+CaseArgument = Annotated[str, typer.Argument(metavar="CASE", help="A case file (.m), or the name of a shipped case.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+
+
+def opf(
+    case: CaseArgument,
+    as_json: JsonOption = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="With --json: add the values of every bus, generator and line.")
+    ] = False,
+    max_iterations: Annotated[int, typer.Option(min=1, help="Iteration limit of each start.")] = 500,
+    max_seconds: Annotated[float | None, typer.Option(min=0.0, help="Time limit of each start.")] = None,
+    ipopt: Annotated[
+        str | None, typer.Option(metavar="FILE", envvar="GRIDVEIL_IPOPT", help="Another libipopt.")
+    ] = None,
+    linear_solver: Annotated[
+        str, typer.Option(metavar="NAME", envvar="GRIDVEIL_LINEAR_SOLVER", help="Its linear solver, such as ma57.")
+    ] = "mumps",
+) -> None:
+    """Solve the AC optimal power flow of CASE and check the result independently."""
+    options = SolverOptions(
+        max_iterations=max_iterations, max_seconds=max_seconds, library=ipopt, linear_solver=linear_solver
+    )
+    with reporting(as_json):
+        network = load(read_case(case))
+        with _progress(as_json) as progress:
+            solution = solve_opf(opf_model(network.grid), network.lines, options=options, progress=progress)
+        if as_json:
+            print_json(_record(case, network, solution, full))
+        else:
+            _print_table(case, network, solution)
+    raise SystemExit(int(_EXIT.get(solution.status, Exit.NOT_SOLVED)))
+
+
+_EXIT = {Status.OPTIMAL: Exit.OK, Status.INFEASIBLE: Exit.INFEASIBLE}
+_COLOUR = {Status.OPTIMAL: "green", Status.INFEASIBLE: "yellow"}
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Progress | None]:
+    """A line that follows the iterations, on a terminal only."""
+    if quiet or not err.is_terminal:
+        yield None
+        return
+    with err.status("solving") as status:
+        yield lambda k, infeasibility: status.update(f"solving: iteration {k}, infeasibility {infeasibility:.1e}")
+
+
+def _record(case: str, network: Network, solution: Solution, full: bool) -> dict[str, Any]:
+    solved = solution.status is Status.OPTIMAL
+    record: dict[str, Any] = {
+        "case": case,
+        "formulation": "ac",
+        "status": str(solution.status),
+        "detail": solution.detail,
+        "cost": solution.cost if solved else None,
+        "iterations": solution.iterations,
+        "attempts": solution.attempts,
+        "seconds": solution.seconds,
+        "seconds_evaluation": solution.seconds_evaluation,
+        "seconds_linear_algebra": solution.seconds_linear_algebra,
+        "max_violation": solution.violations.largest,
+        "violations": asdict(solution.violations),
+        "buses": network.grid.n_bus,
+        "generators": network.grid.n_generator,
+        "lines": network.grid.n_line,
+    }
+    if full and solved:
+        point = solution.point
+        names = ("vm", "va", "pg", "qg", "pf", "qf", "pt", "qt")
+        record["point"] = {name: getattr(point, name).tolist() for name in names}
+        record["multipliers"] = {name: values.tolist() for name, values in solution.multipliers.items()}
+    return record
+
+
+def _print_table(case: str, network: Network, solution: Solution) -> None:
+    grid, base = network.grid, network.grid.base_mva
+    worst = solution.violations
+    table = Table(title=f"AC-OPF of {case}", show_header=False, title_style="bold", title_justify="left")
+    table.add_column(style="dim")
+    table.add_column()
+    table.add_row("network", f"{grid.n_bus:,} buses, {grid.n_generator:,} generators, {grid.n_line:,} lines")
+    table.add_row("status", f"[{_COLOUR.get(solution.status, 'red')}]{solution.status}[/] ({solution.detail})")
+    if solution.status is Status.OPTIMAL:
+        demand, made = float(grid.buses.pd.sum()) * base, float(solution.point.pg.sum()) * base
+        table.add_row("cost", f"[bold]{solution.cost:,.2f}[/] per hour")
+        table.add_row("generation", f"{made:,.1f} MW for {demand:,.1f} MW of demand")
+        table.add_row("voltages", f"{solution.point.vm.min():.4f} to {solution.point.vm.max():.4f} p.u.")
+    table.add_row("largest violation", f"{worst.largest:.1e} p.u., recomputed in complex arithmetic")
+    share = solution.seconds_evaluation / max(solution.seconds, 1e-9)
+    table.add_row(
+        "effort",
+        f"{solution.iterations} iterations from {solution.attempts} start{'s' * (solution.attempts > 1)}, "
+        f"{solution.seconds:.3f} s ({share:.0%} in functions and derivatives)",
+    )
+    out.print(table)

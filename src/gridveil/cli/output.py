@@ -1,0 +1,79 @@
+"""How every command speaks: an object or a table on stdout, errors as sentences on stderr, documented exit codes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from gridveil.errors import GridVeilError, SolveError
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+class Exit(IntEnum):
+    """Exit codes of the command line."""
+
+    OK = 0
+    INTERNAL = 1
+    BAD_INPUT = 2
+    INFEASIBLE = 3
+    NOT_SOLVED = 4
+
+
+EXIT_HELP = "Exit codes: 0 done; 1 internal failure; 2 bad input or usage; 3 infeasible; 4 not solved."
+
+
+def print_json(record: Mapping[str, Any]) -> None:
+    """Print one object; numbers that JSON does not have (infinite, NaN) become null."""
+    sys.stdout.write(json.dumps(_plain(record), ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+@contextmanager
+def reporting(as_json: bool) -> Iterator[None]:
+    """Turn every error into a sentence and an exit code; a traceback only if GRIDVEIL_DEBUG is set."""
+    try:
+        yield
+    except (GridVeilError, MemoryError, KeyboardInterrupt) as error:
+        code = _exit_code(error)
+        message = str(error) or ("out of memory" if isinstance(error, MemoryError) else "interrupted")
+        _report(as_json, code, message)
+    except Exception as error:  # the last resort
+        if os.environ.get("GRIDVEIL_DEBUG"):
+            raise
+        _report(
+            as_json, Exit.INTERNAL,
+            f"internal failure, {type(error).__name__}: {error}; set GRIDVEIL_DEBUG=1 for details and report it",
+        )  # fmt: skip
+
+
+def _exit_code(error: BaseException) -> Exit:
+    if isinstance(error, SolveError):
+        return Exit.INTERNAL if error.status == "no_solver" else Exit.NOT_SOLVED
+    return Exit.BAD_INPUT if isinstance(error, GridVeilError) else Exit.INTERNAL
+
+
+def _report(as_json: bool, code: Exit, message: str) -> None:
+    if as_json:
+        print_json({"status": "error", "exit_code": int(code), "error": message})
+    err.print("[bold red]error:[/] " + escape(message.replace("\n", " ")), soft_wrap=True)
+    raise SystemExit(int(code))

@@ -1,0 +1,35 @@
+"""The network in per unit, its topology, and the physics that judges operating points."""
+
+from gridveil.grid.cost import CostCurves
+from gridveil.grid.network import (
+    Buses,
+    Generators,
+    LineKind,
+    LineParameters,
+    Lines,
+    Network,
+    OperatingPoint,
+    PublicGrid,
+)
+from gridveil.grid.physics import Violations, line_flows, operating_point, violations
+from gridveil.grid.topology import corridors, islands, line_levels_kv, reference_buses
+
+__all__ = [
+    "Buses",
+    "CostCurves",
+    "Generators",
+    "LineKind",
+    "LineParameters",
+    "Lines",
+    "Network",
+    "OperatingPoint",
+    "PublicGrid",
+    "Violations",
+    "corridors",
+    "islands",
+    "line_flows",
+    "line_levels_kv",
+    "operating_point",
+    "reference_buses",
+    "violations",
+]

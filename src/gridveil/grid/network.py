@@ -1,0 +1,157 @@
+"""The network in per unit as arrays: what is public of it (`PublicGrid`) and its line parameters, held apart.
+
+Angles are in radians, buses are numbered 0..n-1, only elements in service are here. Names follow docs/notation.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridveil.arrays import BoolArray, FloatArray, IntArray, check_length, frozen
+from gridveil.grid.cost import CostCurves
+
+
+class LineKind(IntEnum):
+    """What the sign of a line's resistance says about it; public, because the mechanisms never change it."""
+
+    LOSSY = 0
+    LOSSLESS = 1
+    NEGATIVE_RESISTANCE = 2
+
+
+def _freeze(instance: Any, length: int) -> None:
+    """Replace every array field of a dataclass by a read-only one of `length` rows."""
+    for field in fields(instance):
+        value = getattr(instance, field.name)
+        dtype = np.int64 if value.dtype.kind in "iu" else np.bool_ if value.dtype.kind == "b" else np.float64
+        object.__setattr__(instance, field.name, frozen(value, dtype))
+        check_length(length, **{field.name: value})
+
+
+@dataclass(frozen=True, eq=False)
+class Buses:
+    """One entry per bus. `number` is the bus's name in the file; `pd`, `qd` the demand; `gs`, `bs` the shunt."""
+
+    number: IntArray
+    base_kv: FloatArray
+    pd: FloatArray
+    qd: FloatArray
+    gs: FloatArray
+    bs: FloatArray
+    vmin: FloatArray
+    vmax: FloatArray
+    is_reference: BoolArray
+
+    def __post_init__(self) -> None:
+        _freeze(self, len(self.number))
+
+
+@dataclass(frozen=True, eq=False)
+class Generators:
+    """One entry per generator in service; `bus` is an index into `Buses`."""
+
+    bus: IntArray
+    pmin: FloatArray
+    pmax: FloatArray
+    qmin: FloatArray
+    qmax: FloatArray
+
+    def __post_init__(self) -> None:
+        _freeze(self, len(self.bus))
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """What is public of each line or transformer in service; an absent `rating` or angle limit is infinite."""
+
+    bus_from: IntArray
+    bus_to: IntArray
+    tap: FloatArray
+    shift: FloatArray
+    rating: FloatArray
+    angle_min: FloatArray
+    angle_max: FloatArray
+    kind: IntArray
+
+    def __post_init__(self) -> None:
+        _freeze(self, len(self.bus_from))
+
+
+@dataclass(frozen=True, eq=False)
+class LineParameters:
+    """Series conductance and susceptance and total charging of each line, wherever they came from."""
+
+    g: FloatArray
+    b: FloatArray
+    bc: FloatArray
+
+    def __post_init__(self) -> None:
+        _freeze(self, len(self.g))
+
+    @staticmethod
+    def from_impedance(r: FloatArray, x: FloatArray, bc: FloatArray) -> LineParameters:
+        """g = r/(r²+x²), b = −x/(r²+x²)."""
+        square = r * r + x * x
+        return LineParameters(r / square, -x / square, np.asarray(bc))
+
+    def impedance(self) -> tuple[FloatArray, FloatArray]:
+        """(r, x) of every line: the inverse of `from_impedance`."""
+        square = self.g * self.g + self.b * self.b
+        return self.g / square, -self.b / square
+
+
+@dataclass(frozen=True, eq=False)
+class PublicGrid:
+    """Everything about a network but its line parameters."""
+
+    base_mva: float
+    buses: Buses
+    generators: Generators
+    lines: Lines
+    cost_p: CostCurves
+    cost_q: CostCurves
+
+    @property
+    def n_bus(self) -> int:
+        return len(self.buses.number)
+
+    @property
+    def n_generator(self) -> int:
+        return len(self.generators.bus)
+
+    @property
+    def n_line(self) -> int:
+        return len(self.lines.bus_from)
+
+    def __repr__(self) -> str:
+        return f"PublicGrid({self.n_bus} buses, {self.n_generator} generators, {self.n_line} lines)"
+
+
+class Network(NamedTuple):
+    """A grid together with the line parameters it has in some world (the true one, a noisy one, a released one)."""
+
+    grid: PublicGrid
+    lines: LineParameters
+
+
+@dataclass(frozen=True, eq=False)
+class OperatingPoint:
+    """A state of the network: voltages and generation, with the line flows and the cost that follow from them."""
+
+    vm: FloatArray
+    va: FloatArray
+    pg: FloatArray
+    qg: FloatArray
+    pf: FloatArray
+    qf: FloatArray
+    pt: FloatArray
+    qt: FloatArray
+    cost: float
+
+    def __post_init__(self) -> None:
+        for name in ("vm", "va", "pg", "qg", "pf", "qf", "pt", "qt"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))

@@ -1,0 +1,47 @@
+"""Facts that follow from who is joined to whom: islands, their angle references, corridors, voltage levels."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from gridveil.arrays import FloatArray, IntArray
+from gridveil.grid.network import PublicGrid
+
+
+def islands(grid: PublicGrid) -> IntArray:
+    """Island number of every bus, 0.. in the order of each island's first bus."""
+    ends = (grid.lines.bus_from, grid.lines.bus_to)
+    links = coo_array((np.ones(grid.n_line, dtype=np.int8), ends), shape=(grid.n_bus, grid.n_bus))
+    _, label = connected_components(links, directed=False)
+    return np.unique(label, return_inverse=True)[1].astype(np.int64)
+
+
+def reference_buses(grid: PublicGrid, island: IntArray) -> IntArray:
+    """The bus of each island whose angle is set to zero.
+
+    The file's first reference bus where the island has one, else the bus of its largest generator, else its first bus:
+    angles matter only as differences, so the choice changes no flow and no cost.
+    """
+    capacity = np.zeros(grid.n_bus)
+    np.maximum.at(capacity, grid.generators.bus, 1.0 + np.clip(grid.generators.pmax, 0.0, 1e9))
+    merit = np.where(grid.buses.is_reference, np.inf, capacity)
+    best = np.lexsort((np.arange(grid.n_bus), -merit, island))
+    return best[np.unique(island[best], return_index=True)[1]].astype(np.int64)
+
+
+def corridors(grid: PublicGrid) -> IntArray:
+    """Corridor number of every line: parallel lines, in either direction, share one; numbered by first appearance."""
+    low = np.minimum(grid.lines.bus_from, grid.lines.bus_to)
+    high = np.maximum(grid.lines.bus_from, grid.lines.bus_to)
+    _, first, inverse = np.unique(low * max(grid.n_bus, 1) + high, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
+
+def line_levels_kv(grid: PublicGrid) -> FloatArray:
+    """Voltage level of every line: the higher base kV of its two ends (0, for a bus without one, is a level too)."""
+    kv = grid.buses.base_kv
+    return np.maximum(kv[grid.lines.bus_from], kv[grid.lines.bus_to])

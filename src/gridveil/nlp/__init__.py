@@ -1,0 +1,1 @@
+"""Nonlinear programs over a grid: blind to secrecy, blind to files."""

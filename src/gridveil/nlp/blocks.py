@@ -1,0 +1,172 @@
+"""The blocks that problems are made of: each is a batch of small functions of a few local variables.
+
+A block has n elements; each has the same p locals and the same m functions. A local is a signed sum of problem
+variables (mostly one; δ of a line has two), a function is added to one row of the problem (row 0 is the objective,
+`NO_ROW` means it is left out). What a block computes is dense and vectorised over its elements; the scattering into
+the sparse whole is done by `nlp.problem`, once per pattern.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gridveil.arrays import BoolArray, FloatArray, IntArray
+from gridveil.nlp import line_flow
+
+NO_ROW = -1
+OBJECTIVE = 0
+
+Term = tuple[IntArray, float]
+"""Columns of the problem (one per element) and the coefficient with which they enter a local."""
+
+
+class Block(ABC):
+    """n elements, p locals, m functions. Subclasses hold index arrays only; the state of a point is passed around."""
+
+    name: str
+    locals: Sequence[Sequence[Term]]
+    rows: IntArray
+    depends: BoolArray
+    pairs: Sequence[tuple[int, int]]
+
+    @property
+    def size(self) -> int:
+        return int(self.rows.shape[1])
+
+    @abstractmethod
+    def values(self, x: FloatArray, numbers: Any, out: FloatArray) -> Any:
+        """Write the functions, (m, n), into `out`; return what the two methods below need of this point."""
+
+    @abstractmethod
+    def gradients(self, state: Any, out: FloatArray) -> None:
+        """Write ∂function/∂local, (m, p, n)."""
+
+    @abstractmethod
+    def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
+        """Write Σ weight·∇²function in packed pairs, (len(pairs), n); `weight` is (m, n)."""
+
+
+class LineBlock(Block):
+    """Flows of lines into the balance rows of their ends, and squared apparent flows into rating rows.
+
+    Functions: pf, qf, pt, qt, |S_f|²/rating, |S_t|²/rating. Dividing by the rating makes the row's violation an
+    apparent power in per unit. With `parameter_columns` the line parameters are variables of the problem; without,
+    `numbers` holds them as (g, b, h), h = b + bc/2.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        columns: IntArray,
+        inverse_tap: FloatArray,
+        shift: FloatArray,
+        rating: FloatArray,
+        rows: IntArray,
+        parameter_columns: IntArray | None = None,
+    ) -> None:
+        self.name = name
+        self.columns = columns  # vm_f, vm_t, va_f, va_t
+        self.parameter_columns = parameter_columns
+        self.inverse_tap, self.shift = inverse_tap, shift
+        self.rated = bool(np.any(rows[4:] != NO_ROW))
+        self.inverse_rating = np.where(np.isfinite(rating), 1.0 / rating, 0.0)
+        self.rows = rows if self.rated else rows[:4]
+        vm_f, vm_t, va_f, va_t = columns
+        self.locals = [[(vm_f, 1.0)], [(vm_t, 1.0)], [(va_f, 1.0), (va_t, -1.0)]]
+        if parameter_columns is not None:
+            self.locals += [[(column, 1.0)] for column in parameter_columns]
+        self.pairs = line_flow.upper_triangle(len(self.locals))
+        self._first = np.array([i for i, _ in self.pairs])
+        self._second = np.array([j for _, j in self.pairs])
+        self.depends = np.ones((len(self.rows), len(self.locals)), dtype=bool)
+        if parameter_columns is not None:
+            self.depends[[0, 2], 5] = False  # active flows do not see the charging
+
+    def values(self, x: FloatArray, numbers: Any, out: FloatArray) -> Any:
+        vm_f, vm_t, va_f, va_t = x[self.columns]
+        if self.parameter_columns is None:
+            g, b, h = numbers
+        else:
+            g, b, bc = x[self.parameter_columns]
+            h = b + 0.5 * bc
+        state = line_flow.terms(vm_f, vm_t, va_f - va_t - self.shift, g, b, h, self.inverse_tap)
+        line_flow.flows(state, out[:4])
+        if self.rated:
+            square = out[:4] * out[:4]
+            np.multiply(square[::2] + square[1::2], self.inverse_rating, out=out[4:])
+        gradient = np.empty((4, len(self.locals), self.size))
+        return state, out[:4].copy(), gradient
+
+    def gradients(self, state: Any, out: FloatArray) -> None:
+        point, flow, gradient = state
+        line_flow.gradients(point, gradient)
+        out[:4] = gradient
+        if self.rated:
+            scaled = (2.0 * self.inverse_rating * flow)[:, None] * gradient
+            np.add(scaled[::2], scaled[1::2], out=out[4:])
+
+    def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
+        point, flow, gradient = state
+        if not self.rated:
+            line_flow.hessian(point, weight, out)
+            return
+        square = np.repeat(2.0 * self.inverse_rating * weight[4:], 2, axis=0)
+        line_flow.hessian(point, weight[:4] + square * flow, out)
+        out += np.sum(gradient[:, self._first] * (square[:, None] * gradient)[:, self._second], axis=0)
+
+
+class ShuntBlock(Block):
+    """Power drawn by bus shunts: gs·vm² from the active and −bs·vm² from the reactive balance."""
+
+    def __init__(self, name: str, vm: IntArray, gs: FloatArray, bs: FloatArray, rows: IntArray) -> None:
+        self.name, self.vm = name, vm
+        self.coefficient = np.stack([gs, -bs])
+        self.rows = rows
+        self.locals = [[(vm, 1.0)]]
+        self.pairs = [(0, 0)]
+        self.depends = np.ones((2, 1), dtype=bool)
+
+    def values(self, x: FloatArray, numbers: Any, out: FloatArray) -> Any:
+        vm = x[self.vm]
+        np.multiply(self.coefficient, vm * vm, out=out)
+        return vm
+
+    def gradients(self, state: Any, out: FloatArray) -> None:
+        np.multiply(self.coefficient, 2.0 * state, out=out[:, 0])
+
+    def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
+        np.multiply(2.0, np.sum(self.coefficient * weight, axis=0), out=out[0])
+
+
+class PolynomialBlock(Block):
+    """Σ_k c[i, k]·xᵏ for k ≥ 2: the curved part of a polynomial; the rest of it is linear and belongs to the matrix."""
+
+    def __init__(self, name: str, columns: IntArray, coefficients: FloatArray, rows: IntArray) -> None:
+        self.name, self.columns = name, columns
+        self.curved = np.ascontiguousarray(coefficients.T[2:])
+        self.rows = rows[None, :]
+        self.locals = [[(columns, 1.0)]]
+        self.pairs = [(0, 0)]
+        self.depends = np.ones((1, 1), dtype=bool)
+
+    def _horner(self, x: FloatArray, derivative: int) -> FloatArray:
+        result = np.zeros_like(x)
+        for k in range(len(self.curved) + 1, 1, -1):
+            factor = (1.0, k, k * (k - 1))[derivative]
+            result = result * x + factor * self.curved[k - 2]
+        return result * x ** (2 - derivative) if derivative < 2 else result
+
+    def values(self, x: FloatArray, numbers: Any, out: FloatArray) -> Any:
+        local = x[self.columns]
+        out[0] = self._horner(local, 0)
+        return local
+
+    def gradients(self, state: Any, out: FloatArray) -> None:
+        out[0, 0] = self._horner(state, 1)
+
+    def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
+        np.multiply(weight[0], self._horner(state, 2), out=out[0])

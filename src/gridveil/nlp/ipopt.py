@@ -1,0 +1,287 @@
+"""Ipopt through its C interface: the only module that knows the solver.
+
+The shared library comes with the `casadi` wheel, whose Python part is never imported; a user may point to another
+build. Ipopt calls back into an `Evaluator`, which writes its arrays straight into Ipopt's memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_void_p
+from functools import lru_cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gridveil.arrays import FloatArray
+from gridveil.errors import SolveError
+from gridveil.nlp.problem import Evaluator
+from gridveil.nlp.solver import Bounds, Outcome, Progress, SolverOptions, Start, Status
+
+_EVAL_F = CFUNCTYPE(c_int, c_int, c_void_p, c_int, c_void_p, c_void_p)
+_EVAL_GRAD_F = CFUNCTYPE(c_int, c_int, c_void_p, c_int, c_void_p, c_void_p)
+_EVAL_G = CFUNCTYPE(c_int, c_int, c_void_p, c_int, c_int, c_void_p, c_void_p)
+_EVAL_JAC_G = CFUNCTYPE(c_int, c_int, c_void_p, c_int, c_int, c_int, c_void_p, c_void_p, c_void_p, c_void_p)
+_EVAL_H = CFUNCTYPE(
+    c_int, c_int, c_void_p, c_int, c_double, c_int, c_void_p, c_int, c_int, c_void_p, c_void_p, c_void_p, c_void_p
+)
+_INTERMEDIATE = CFUNCTYPE(
+    c_int, c_int, c_int, c_double, c_double, c_double, c_double, c_double, c_double, c_double, c_double, c_int, c_void_p
+)  # fmt: skip
+
+# Ipopt's return codes (IpReturnCodes_inc.h) that are not a numerical failure.
+_STATUS = {
+    0: Status.OPTIMAL,
+    1: Status.OPTIMAL,  # to the acceptable level, which `_options` sets no looser than what a certificate needs
+    2: Status.INFEASIBLE,
+    -1: Status.ITERATION_LIMIT,
+    -4: Status.TIME_LIMIT,
+    -5: Status.TIME_LIMIT,
+    -10: Status.INFEASIBLE,
+}
+_DETAIL = {
+    0: "solved",
+    1: "solved to the acceptable level",
+    2: "converged to a point of local infeasibility",
+    3: "search direction became too small",
+    4: "iterates diverge",
+    5: "stopped by the caller",
+    6: "feasible point found",
+    -1: "iteration limit",
+    -2: "restoration failed",
+    -3: "error in step computation",
+    -4: "time limit",
+    -5: "time limit",
+    -10: "more equations than variables",
+    -11: "invalid problem definition",
+    -12: "invalid option",
+    -13: "invalid number in a function or derivative",
+    -102: "not enough memory",
+}
+_INVALID_OPTION = -12
+
+
+def find_library(options: SolverOptions) -> Path:
+    """The libipopt to use: the user's, else the one in the casadi wheel."""
+    if options.library:
+        path = Path(options.library)
+        if not path.is_file():
+            raise SolveError("no_solver", f"there is no Ipopt library at {path}; check --ipopt or GRIDVEIL_IPOPT")
+        return path
+    spec = importlib.util.find_spec("casadi")
+    places = list(spec.submodule_search_locations or []) if spec else []
+    suffix = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so*")
+    for place in places:
+        for pattern in (f"libipopt.{suffix}", f"libipopt*.{suffix}", f"ipopt*.{suffix}"):
+            for found in sorted(Path(place).glob(pattern)):
+                return found
+    raise SolveError("no_solver", "no Ipopt found: install 'casadi', or name a libipopt with --ipopt or GRIDVEIL_IPOPT")
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path) -> Any:
+    if sys.platform == "win32":
+        os.add_dll_directory(str(path.parent))
+    try:
+        library = ctypes.CDLL(str(path))
+        library.CreateIpoptProblem.restype = c_void_p
+    except (OSError, AttributeError) as error:
+        raise SolveError("no_solver", f"{path} is not a usable Ipopt library: {error}") from error
+    library.CreateIpoptProblem.argtypes = [
+        c_int, c_void_p, c_void_p, c_int, c_void_p, c_void_p, c_int, c_int, c_int,
+        _EVAL_F, _EVAL_G, _EVAL_GRAD_F, _EVAL_JAC_G, _EVAL_H,
+    ]  # fmt: skip
+    # Its BLAS would start a thread per core and gain nothing on these small fronts but fight with its neighbours.
+    if hasattr(library, "openblas_set_num_threads") and "OPENBLAS_NUM_THREADS" not in os.environ:
+        library.openblas_set_num_threads(c_int(1))
+    library.FreeIpoptProblem.argtypes = [c_void_p]
+    library.FreeIpoptProblem.restype = None
+    library.AddIpoptStrOption.argtypes = [c_void_p, c_char_p, c_char_p]
+    library.AddIpoptNumOption.argtypes = [c_void_p, c_char_p, c_double]
+    library.AddIpoptIntOption.argtypes = [c_void_p, c_char_p, c_int]
+    library.SetIntermediateCallback.argtypes = [c_void_p, _INTERMEDIATE]
+    library.IpoptSolve.argtypes = [
+        c_void_p,
+        c_void_p,
+        c_void_p,
+        POINTER(c_double),
+        c_void_p,
+        c_void_p,
+        c_void_p,
+        c_void_p,
+    ]
+    return library
+
+
+def _options(options: SolverOptions, start: Start) -> dict[str, str | float | int]:
+    """Every option this package sets, in one place."""
+    chosen: dict[str, str | float | int] = {
+        "print_level": 5 if options.verbose else 0,
+        "sb": "yes",
+        "tol": options.tolerance,
+        # unscaled, per unit: what `grid.physics` will measure
+        "constr_viol_tol": 1e-6,
+        "acceptable_tol": 1e-6,
+        "acceptable_constr_viol_tol": 1e-6,
+        "acceptable_iter": 10,
+        "max_iter": options.max_iterations,
+        "mu_init": start.mu,
+        "linear_solver": options.linear_solver,
+    }
+    if options.max_seconds is not None:
+        chosen["max_wall_time"] = options.max_seconds
+    if options.hsl_library:
+        chosen["hsllib"] = options.hsl_library
+    if options.linear_solver == "mumps" and not start.default_ordering:
+        chosen["mumps_pivot_order"] = 0  # approximate minimum degree: fastest on these patterns
+    return chosen
+
+
+def solve(
+    evaluator: Evaluator, bounds: Bounds, start: Start, options: SolverOptions, progress: Progress | None = None
+) -> Outcome:
+    """Minimise from one start. Raises only if the solver itself cannot run; a bad end is a status."""
+    library = _load(find_library(options))
+    calls = _Callbacks(evaluator, progress)
+    problem = evaluator.problem
+    arrays = [np.ascontiguousarray(a) for a in (bounds.x_lower, bounds.x_upper, bounds.row_lower, bounds.row_upper)]
+    arrays = [np.clip(a, -2e19, 2e19) for a in arrays]  # Ipopt's infinity
+    n, m = problem.n_variable, problem.n_constraint
+    handle = library.CreateIpoptProblem(
+        n, arrays[0].ctypes.data, arrays[1].ctypes.data, m, arrays[2].ctypes.data, arrays[3].ctypes.data,
+        len(problem.jacobian_rows), len(problem.hessian_rows), 0,
+        calls.f, calls.g, calls.grad_f, calls.jac_g, calls.h,
+    )  # fmt: skip
+    if not handle:
+        raise SolveError("no_solver", "Ipopt refused the problem's dimensions")
+    try:
+        _set_options(library, handle, _options(options, start))
+        library.SetIntermediateCallback(handle, calls.intermediate)
+        x = np.array(start.x, dtype=np.float64)
+        rows, multipliers, lower, upper = np.zeros(m), np.zeros(m), np.zeros(n), np.zeros(n)
+        objective = c_double()
+        begin = perf_counter()
+        code = library.IpoptSolve(
+            handle, x.ctypes.data, rows.ctypes.data, byref(objective), multipliers.ctypes.data,
+            lower.ctypes.data, upper.ctypes.data, None,
+        )  # fmt: skip
+        seconds = perf_counter() - begin
+    finally:
+        library.FreeIpoptProblem(handle)
+    if calls.error is not None:
+        raise calls.error
+    if code == _INVALID_OPTION:
+        raise SolveError(
+            "no_solver", f"Ipopt rejects its options; is linear solver '{options.linear_solver}' built in?"
+        )
+    return Outcome(
+        status=_STATUS.get(code, Status.NUMERICAL_FAILURE),
+        detail=_DETAIL.get(code, f"Ipopt code {code}"),
+        x=x,
+        objective=objective.value,
+        multipliers=multipliers,
+        bound_lower=lower,
+        bound_upper=upper,
+        iterations=calls.iterations,
+        seconds_evaluation=calls.seconds,
+        seconds_solver=seconds - calls.seconds,
+    )
+
+
+def _set_options(library: Any, handle: Any, options: dict[str, str | float | int]) -> None:
+    for key, value in options.items():
+        if isinstance(value, str):
+            done = library.AddIpoptStrOption(handle, key.encode(), value.encode())
+        elif isinstance(value, int):
+            done = library.AddIpoptIntOption(handle, key.encode(), value)
+        else:
+            done = library.AddIpoptNumOption(handle, key.encode(), value)
+        if not done:
+            raise SolveError("no_solver", f"this Ipopt does not accept {key} = {value}")
+
+
+def _array(address: int, size: int) -> FloatArray:
+    """Ipopt's memory as an array."""
+    return np.frombuffer(memoryview((c_double * size).from_address(address)))
+
+
+def _indices(address: int, values: np.ndarray) -> None:
+    np.frombuffer(memoryview((c_int * len(values)).from_address(address)), dtype=np.intc)[:] = values
+
+
+class _Callbacks:
+    """The five functions and the per-iteration hook, with their clock; an exception inside stops the solve."""
+
+    def __init__(self, evaluator: Evaluator, progress: Progress | None) -> None:
+        self.evaluator, self.progress = evaluator, progress
+        self.problem = evaluator.problem
+        self.iterations = 0
+        self.seconds = 0.0
+        self.error: BaseException | None = None
+        self.f = _EVAL_F(self._guarded(self._f))
+        self.grad_f = _EVAL_GRAD_F(self._guarded(self._grad_f))
+        self.g = _EVAL_G(self._guarded(self._g))
+        self.jac_g = _EVAL_JAC_G(self._guarded(self._jac_g))
+        self.h = _EVAL_H(self._guarded(self._h))
+        self.intermediate = _INTERMEDIATE(self._guarded(self._intermediate))
+
+    def _guarded(self, function: Callable[..., None]) -> Callable[..., int]:
+        """Time a callback; keep its exception for the caller, since it cannot pass through Ipopt, and say stop."""
+
+        def call(*arguments: Any) -> int:
+            begin = perf_counter()
+            try:
+                if self.error is None:
+                    function(*arguments)
+            except BaseException as error:  # noqa: BLE001 - raised again after the solve, KeyboardInterrupt too
+                self.error = error
+            self.seconds += perf_counter() - begin
+            return int(self.error is None)
+
+        return call
+
+    def _move(self, n: int, x: int, new_x: int) -> None:
+        if new_x:
+            self.evaluator.move(_array(x, n))
+
+    def _f(self, n: int, x: int, new_x: int, value: int, _: Any) -> None:
+        self._move(n, x, new_x)
+        c_double.from_address(value).value = self.evaluator.objective()
+
+    def _grad_f(self, n: int, x: int, new_x: int, out: int, _: Any) -> None:
+        self._move(n, x, new_x)
+        self.evaluator.objective_gradient(_array(out, n))
+
+    def _g(self, n: int, x: int, new_x: int, m: int, out: int, _: Any) -> None:
+        self._move(n, x, new_x)
+        _array(out, m)[:] = self.evaluator.constraints()
+
+    def _jac_g(self, n: int, x: int, new_x: int, m: int, size: int, rows: int, columns: int, out: int, _: Any) -> None:
+        if rows:
+            _indices(rows, self.problem.jacobian_rows)
+            _indices(columns, self.problem.jacobian_columns)
+        else:
+            self._move(n, x, new_x)
+            _array(out, size)[:] = self.evaluator.jacobian()
+
+    def _h(
+        self, n: int, x: int, new_x: int, factor: float, m: int, multipliers: int, new_multipliers: int,
+        size: int, rows: int, columns: int, out: int, _: Any,
+    ) -> None:  # fmt: skip
+        if rows:
+            _indices(rows, self.problem.hessian_rows)
+            _indices(columns, self.problem.hessian_columns)
+        else:
+            self._move(n, x, new_x)
+            _array(out, size)[:] = self.evaluator.hessian(factor, _array(multipliers, m))
+
+    def _intermediate(self, mode: int, iteration: int, objective: float, infeasibility: float, *_: Any) -> None:
+        self.iterations = iteration
+        if self.progress is not None:
+            self.progress(iteration, infeasibility)

@@ -1,0 +1,209 @@
+"""AC optimal power flow (the paper's Model 1) with taps, shifts, charging and shunts.
+
+minimise    Σ cost_p(pg) + cost_q(qg)                  nlp.dispatch_cost
+subject to  balance, ratings, angle differences        nlp.power_flow
+            bounds on vm, pg, qg; va = 0 at one bus of every island
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from gridveil.arrays import FloatArray, IntArray, check_length
+from gridveil.errors import SolveError
+from gridveil.grid.network import LineParameters, OperatingPoint, PublicGrid
+from gridveil.grid.physics import Violations, operating_point, violations
+from gridveil.nlp import ipopt
+from gridveil.nlp.blocks import OBJECTIVE
+from gridveil.nlp.dispatch_cost import DispatchCost, dispatch_cost, set_cost_bounds, set_cost_start
+from gridveil.nlp.power_flow import Demand, PowerFlow, line_numbers, power_flow, set_bounds, set_flat_start
+from gridveil.nlp.problem import Layout, Problem, build
+from gridveil.nlp.solver import Bounds, Outcome, Progress, SolverOptions, Start, Status
+
+JUDGED = 1e-5
+"""Per unit: a point whose violation, recomputed by `grid.physics`, exceeds this is not called optimal."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpfModel:
+    """The AC-OPF of a grid, as a pattern: everything but demand and line parameters. Build it once, solve it often."""
+
+    grid: PublicGrid
+    problem: Problem
+    flow: PowerFlow
+    cost: DispatchCost
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The end of an AC-OPF: its status, and the last point, which where that is `optimal` `grid.physics` has judged.
+
+    `multipliers` has an array per row name (and per bound, as `vm_lower`, `vm_upper`, ...), by bus, generator or line;
+    the Lagrangian is cost + Σ multiplier·row, so `balance_p` is the marginal cost of serving demand. Linear algebra is
+    all the time that was not spent in functions and derivatives.
+    """
+
+    status: Status
+    detail: str
+    cost: float
+    point: OperatingPoint
+    violations: Violations
+    multipliers: Mapping[str, FloatArray]
+    iterations: int
+    attempts: int
+    seconds_evaluation: float
+    seconds_linear_algebra: float
+
+    @property
+    def seconds(self) -> float:
+        """Time in the solver, all attempts together."""
+        return self.seconds_evaluation + self.seconds_linear_algebra
+
+    def require(self) -> Solution:
+        """This solution if it is optimal, else a `SolveError`."""
+        if self.status is not Status.OPTIMAL:
+            raise SolveError(self.status, f"AC-OPF ended {self.status}: {self.detail}")
+        return self
+
+
+def opf_model(grid: PublicGrid) -> OpfModel:
+    """Build the pattern of a grid's AC-OPF."""
+    variables, rows = Layout(), Layout(start=1)
+    flow = power_flow(grid, variables, rows)
+    cost = dispatch_cost(flow, variables, rows, OBJECTIVE)
+    problem = build(variables, rows, [*flow.blocks, *cost.blocks], [*flow.linear, *cost.linear], cost.constant)
+    return OpfModel(grid, problem, flow, cost)
+
+
+def solve_opf(
+    model: OpfModel,
+    lines: LineParameters,
+    demand: Demand | None = None,
+    options: SolverOptions | None = None,
+    progress: Progress | None = None,
+) -> Solution:
+    """Solve from a short, fixed list of starts until one ends optimal, or two agree that the problem is infeasible."""
+    options = options or SolverOptions()
+    demand = demand or Demand(model.grid.buses.pd, model.grid.buses.qd)
+    check_length(model.grid.n_bus, pd=demand.pd, qd=demand.qd)
+    check_length(model.grid.n_line, g=lines.g, b=lines.b, bc=lines.bc)
+    evaluator = model.problem.evaluator({"lines": line_numbers(lines)})
+    bounds = _bounds(model, demand)
+    starved = _free_empty_rows(model, bounds)
+    solutions: list[Solution] = []
+    for start in _starts(model):
+        outcome = ipopt.solve(evaluator, bounds, start, options, progress)
+        solution = _solution(model, lines, demand, outcome)
+        solutions.append(solution)
+        verdicts = [one.status for one in solutions]
+        if starved.size or solution.status in (Status.OPTIMAL, Status.TIME_LIMIT):
+            break
+        if verdicts.count(Status.INFEASIBLE) == 2:
+            break
+    return _combined(model, solutions, starved)
+
+
+def _bounds(model: OpfModel, demand: Demand) -> Bounds:
+    n, m = model.problem.n_variable, model.problem.n_constraint
+    bounds = Bounds(np.full(n, -np.inf), np.full(n, np.inf), np.full(m, -np.inf), np.full(m, np.inf))
+    set_bounds(model.flow, demand, bounds)
+    set_cost_bounds(model.cost, bounds)
+    return bounds
+
+
+def _free_empty_rows(model: OpfModel, bounds: Bounds) -> IntArray:
+    """Take rows without any variable out of the problem; return those that cannot hold.
+
+    Such a row is the balance of a bus with no line, no generator and no shunt. It holds or it does not, whatever the
+    solver does; left in, it would only spoil the solver's count of degrees of freedom.
+    """
+    empty = np.setdiff1d(np.arange(model.problem.n_constraint), model.problem.jacobian_rows)
+    starved = empty[(bounds.row_lower[empty] > JUDGED) | (bounds.row_upper[empty] < -JUDGED)]
+    bounds.row_lower[empty], bounds.row_upper[empty] = -np.inf, np.inf
+    return starved
+
+
+def _starts(model: OpfModel) -> list[Start]:
+    """Where to begin, in order: no start depends on anything but the grid's limits.
+
+    A large first barrier (μ) keeps early steps away from the bounds, which is what large networks need; the last start
+    is the solver's ordinary one.
+    """
+    starts = []
+    for idle, mu, default_ordering in (
+        (False, 10.0, False),
+        (False, 100.0, False),
+        (True, 10.0, True),
+        (True, 0.1, True),
+    ):
+        x = np.zeros(model.problem.n_variable)
+        set_flat_start(model.flow, x, idle=idle)
+        set_cost_start(model.cost, x)
+        starts.append(Start(x, mu, default_ordering))
+    return starts
+
+
+def _solution(model: OpfModel, lines: LineParameters, demand: Demand, outcome: Outcome) -> Solution:
+    x, flow = outcome.x, model.flow
+    point = operating_point(model.grid, lines, x[flow.vm], x[flow.va], x[flow.pg], x[flow.qg])
+    judged = violations(model.grid, lines, point, demand)
+    status, detail = outcome.status, outcome.detail
+    if status is Status.OPTIMAL and not judged.largest <= JUDGED:
+        status = Status.NUMERICAL_FAILURE
+        detail = f"the solver calls it solved, but the largest violation is {judged.largest:.1e} p.u."
+    return Solution(
+        status=status,
+        detail=detail,
+        cost=point.cost,
+        point=point,
+        violations=judged,
+        multipliers=MappingProxyType(_multipliers(model, outcome)),
+        iterations=outcome.iterations,
+        attempts=1,
+        seconds_evaluation=outcome.seconds_evaluation,
+        seconds_linear_algebra=outcome.seconds_solver,
+    )
+
+
+def _combined(model: OpfModel, solutions: list[Solution], starved: IntArray) -> Solution:
+    """The last solution if it is optimal, else one that is infeasible, else the first; the effort of all."""
+    infeasible = [one for one in solutions if one.status is Status.INFEASIBLE]
+    best = solutions[-1] if solutions[-1].status is Status.OPTIMAL else (infeasible or solutions)[0]
+    status, detail = best.status, best.detail
+    if starved.size:
+        bus = model.grid.buses.number[starved[0] % model.grid.n_bus]
+        status, detail = Status.INFEASIBLE, f"bus {bus} has demand but no line, no generator and no shunt"
+    return Solution(
+        status=status,
+        detail=detail,
+        cost=best.cost,
+        point=best.point,
+        violations=best.violations,
+        multipliers=best.multipliers,
+        iterations=sum(one.iterations for one in solutions),
+        attempts=len(solutions),
+        seconds_evaluation=sum(one.seconds_evaluation for one in solutions),
+        seconds_linear_algebra=sum(one.seconds_linear_algebra for one in solutions),
+    )
+
+
+def _multipliers(model: OpfModel, outcome: Outcome) -> dict[str, FloatArray]:
+    """Multipliers by name; those of lines without the limit are zero."""
+    flow = model.flow
+    result = dict(model.problem.rows.split(outcome.multipliers, 1))
+    for name, kept in (
+        ("rating_from", flow.rated),
+        ("rating_to", flow.rated),
+        ("angle_difference", flow.angle_limited),
+    ):
+        full = np.zeros(model.grid.n_line)
+        full[kept] = result[name]
+        result[name] = full
+    for name in ("va", "vm", "pg", "qg"):
+        result[f"{name}_lower"] = model.problem.variables.split(outcome.bound_lower)[name]
+        result[f"{name}_upper"] = model.problem.variables.split(outcome.bound_upper)[name]
+    return result

@@ -1,0 +1,79 @@
+"""What a solver of nonlinear programs is given and what it gives back; no solver is named here but in the options.
+
+`nlp.ipopt` is the one there is. Another stands beside it by offering the same `solve(evaluator, bounds, start, ...)`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gridveil.arrays import FloatArray
+
+
+class Status(StrEnum):
+    """How a solve ended."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    ITERATION_LIMIT = "iteration_limit"
+    TIME_LIMIT = "time_limit"
+    NUMERICAL_FAILURE = "numerical_failure"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Lower and upper bounds of the variables and of the constraint rows; ±inf where there is none."""
+
+    x_lower: FloatArray
+    x_upper: FloatArray
+    row_lower: FloatArray
+    row_upper: FloatArray
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """What a user may set. Library and linear solver also come from the environment.
+
+    `library` (or GRIDVEIL_IPOPT) is the path of another libipopt; `linear_solver` (or GRIDVEIL_LINEAR_SOLVER) one of
+    those it was built with, such as ma57; `hsl_library` (or GRIDVEIL_HSL) the path of the library that has it.
+    """
+
+    tolerance: float = 1e-7
+    max_iterations: int = 500
+    max_seconds: float | None = None
+    library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_IPOPT"))
+    linear_solver: str = field(default_factory=lambda: os.environ.get("GRIDVEIL_LINEAR_SOLVER", "mumps"))
+    hsl_library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_HSL"))
+    verbose: bool = False
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a solve begins: the point, the first barrier parameter, and how the linear solver orders its pivots."""
+
+    x: FloatArray
+    mu: float
+    default_ordering: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of one solve. The Lagrangian is f + multipliersᵀ·rows − bound_lowerᵀ·(x − l) + bound_upperᵀ·(x − u)."""
+
+    status: Status
+    detail: str
+    x: FloatArray
+    objective: float
+    multipliers: FloatArray
+    bound_lower: FloatArray
+    bound_upper: FloatArray
+    iterations: int
+    seconds_evaluation: float
+    seconds_solver: float
+
+
+Progress = Callable[[int, float], None]
+"""Called once per iteration with its number and the primal infeasibility."""
