@@ -67,10 +67,11 @@ _DETAIL = {
 _INVALID_OPTION = -12
 
 
-def find_library(options: SolverOptions) -> Path:
+@lru_cache(maxsize=4)
+def find_library(library: str | None) -> Path:
     """The libipopt to use: the user's, else the one in the casadi wheel."""
-    if options.library:
-        path = Path(options.library)
+    if library:
+        path = Path(library)
         if not path.is_file():
             raise SolveError("no_solver", f"there is no Ipopt library at {path}; check --ipopt or GRIDVEIL_IPOPT")
         return path
@@ -147,14 +148,16 @@ def solve(
     evaluator: Evaluator, bounds: Bounds, start: Start, options: SolverOptions, progress: Progress | None = None
 ) -> Outcome:
     """Minimise from one start. Raises only if the solver itself cannot run; a bad end is a status."""
-    library = _load(find_library(options))
+    library = _load(find_library(options.library))
     calls = _Callbacks(evaluator, progress)
     problem = evaluator.problem
     arrays = [np.ascontiguousarray(a) for a in (bounds.x_lower, bounds.x_upper, bounds.row_lower, bounds.row_upper)]
     arrays = [np.clip(a, -2e19, 2e19) for a in arrays]  # Ipopt's infinity
     n, m = problem.n_variable, problem.n_constraint
+    # Ipopt takes no constraints without entries; they are constants, and their truth is the caller's to judge.
+    seen = m if len(problem.jacobian_rows) else 0
     handle = library.CreateIpoptProblem(
-        n, arrays[0].ctypes.data, arrays[1].ctypes.data, m, arrays[2].ctypes.data, arrays[3].ctypes.data,
+        n, arrays[0].ctypes.data, arrays[1].ctypes.data, seen, arrays[2].ctypes.data, arrays[3].ctypes.data,
         len(problem.jacobian_rows), len(problem.hessian_rows), 0,
         calls.f, calls.g, calls.grad_f, calls.jac_g, calls.h,
     )  # fmt: skip
@@ -260,7 +263,8 @@ class _Callbacks:
 
     def _g(self, n: int, x: int, new_x: int, m: int, out: int, _: Any) -> None:
         self._move(n, x, new_x)
-        _array(out, m)[:] = self.evaluator.constraints()
+        if m:
+            _array(out, m)[:] = self.evaluator.constraints()
 
     def _jac_g(self, n: int, x: int, new_x: int, m: int, size: int, rows: int, columns: int, out: int, _: Any) -> None:
         if rows:
@@ -279,7 +283,8 @@ class _Callbacks:
             _indices(columns, self.problem.hessian_columns)
         else:
             self._move(n, x, new_x)
-            _array(out, size)[:] = self.evaluator.hessian(factor, _array(multipliers, m))
+            weight = _array(multipliers, m) if m else np.zeros(self.problem.n_constraint)
+            _array(out, size)[:] = self.evaluator.hessian(factor, weight)
 
     def _intermediate(self, mode: int, iteration: int, objective: float, infeasibility: float, *_: Any) -> None:
         self.iterations = iteration

@@ -95,7 +95,7 @@ def gradients(t: LineTerms, out: FloatArray) -> None:
 
 def _term_gradients(t: LineTerms) -> FloatArray:
     """∂(C, S)/∂(vm_f, vm_t, δ), shape (2, 3, n)."""
-    result = np.empty((2, 3, t.A.size))
+    result = np.empty((2, 3, t.A.size), dtype=t.C.dtype)
     scaled_to = t.vm_to * t.inverse_tap
     np.multiply(scaled_to, t.cosine, out=result[0, 0])
     np.multiply(t.scaled_from, t.cosine, out=result[0, 1])

