@@ -10,14 +10,18 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 import scipy.io
+from numpy.typing import NDArray
 
-from gridveil.arrays import FloatArray
+from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.casefile.case import Cell
 from gridveil.casefile.scan import Assignment, Source
 from gridveil.errors import CaseFileError
+
+Bytes: TypeAlias = NDArray[np.uint8]
 
 _COMMENT = re.compile(rb"%[^\n]*")
 _CONTINUATION = re.compile(rb"\.\.\.[^\n]*(?:\n|$)")
@@ -70,35 +74,37 @@ def row_line(source: Source, item: Assignment, row: int) -> int:
 
 def _parse_regular(body: bytes) -> FloatArray | None:
     """The table, or `None` where the text is not plainly a rectangle of decimal numbers."""
-    width = _regular_width(body)
-    if width is None:
-        return None
-    rows, columns = width
-    header = f"%%MatrixMarket matrix array real general\n{rows * columns} 1\n".encode()
-    try:
-        values = scipy.io.mmread(io.BytesIO(header + body.translate(_TO_LINES) + b"\n"))
-    except (ValueError, OverflowError):
-        return None
-    return np.asarray(values, dtype=np.float64).reshape(rows, columns)
-
-
-def _regular_width(body: bytes) -> tuple[int, int] | None:
-    """(rows, columns) if every row has the same number of well-formed tokens, else `None`."""
     skeleton = body.translate(_LOWER_E, _DIGITS)
     if skeleton.translate(None, b"+-.e" + _SEPARATORS) or not _possible(skeleton):
         return None
-    text = np.frombuffer(b"\n" + body + b"\n", dtype=np.uint8)
+    text: Bytes = np.frombuffer(b"\n" + body + b"\n", dtype=np.uint8)
     # Every separator sorts below '0' except ';', and of the other characters below '0' only + - . are in a number.
-    inside = (text > ord("-")) & (text != ord(";")) | (text == ord("-")) | (text == ord("+"))
-    if not _signs_and_exponents_in_place(text, inside):
+    inside: BoolArray = (text > ord("-")) & (text != ord(";")) | (text == ord("-")) | (text == ord("+"))
+    sign = np.flatnonzero((text == ord("+")) | (text == ord("-")))
+    opens = ~inside[sign - 1]
+    if not _signs_and_exponents_in_place(text, sign, opens):
         return None
-    breaks = np.flatnonzero((text == ord("\n")) | (text == ord(";")))
     starts = inside[1:] & ~inside[:-1]
+    breaks = np.flatnonzero((text == ord("\n")) | (text == ord(";")))
     counts = np.add.reduceat(starts, breaks[:-1], dtype=np.int32)
     counts = counts[counts > 0]
     if counts.size == 0 or np.any(counts != counts[0]):
         return None
-    return int(counts.size), int(counts[0])
+    table = _parse_numbers(body, int(counts.sum()))
+    if table is not None and np.count_nonzero(opens) != np.count_nonzero(table < 0):
+        # the parser drops the sign of a negative zero
+        table = np.where(text[1:][starts] == ord("-"), -np.abs(table), table)
+    return None if table is None else table.reshape(len(counts), -1)
+
+
+def _parse_numbers(body: bytes, count: int) -> FloatArray | None:
+    """All numbers of well-formed text, or `None` if the parser finds another count of them."""
+    header = f"%%MatrixMarket matrix array real general\n{count} 1\n".encode()
+    try:
+        values = scipy.io.mmread(io.BytesIO(header + body.translate(_TO_LINES) + b"\n"))
+    except (ValueError, OverflowError):
+        return None
+    return np.asarray(values, dtype=np.float64).ravel()
 
 
 def _possible(skeleton: bytes) -> bool:
@@ -111,25 +117,23 @@ def _possible(skeleton: bytes) -> bool:
     return bool(np.all(np.isin(pairs, _NEIGHBOURS)) and not np.any(closed))
 
 
-def _signs_and_exponents_in_place(text: np.ndarray, inside: np.ndarray) -> bool:
+def _signs_and_exponents_in_place(text: Bytes, sign: IntArray, opens: BoolArray) -> bool:
     """Signs open a number or an exponent, a digit or a point follows; exponents follow a digit or a point."""
-    lower = text | 0x20  # 'E' -> 'e'; digits and '.' have this bit set already
-    exponent = np.flatnonzero(lower == ord("e"))
-    sign = np.flatnonzero((text == ord("+")) | (text == ord("-")))
+    exponent = np.flatnonzero((text | 0x20) == ord("e"))  # the bit turns 'E' into 'e'
     before, after = text[sign - 1], text[sign + 1]
-    opens = ~inside[sign - 1] | ((before | 0x20) == ord("e"))
-    plus = text[sign] == ord("+")
+    behind, ahead = text[exponent - 1], text[exponent + 1]
     return bool(
-        np.all(opens & (_digit(after) | (after == ord("."))))
+        np.all(opens | ((before | 0x20) == ord("e")))
+        and np.all(_digit(after) | (after == ord(".")))
         # the fast parser knows no leading '+', only one in an exponent
-        and not np.any(plus & ~((before | 0x20) == ord("e")))
-        and np.all(_digit(text[exponent - 1]) | (text[exponent - 1] == ord(".")))
-        and np.all(_digit(text[exponent + 1]) | (text[exponent + 1] == ord("-")) | (text[exponent + 1] == ord("+")))
+        and not np.any(opens & (text[sign] == ord("+")))
+        and np.all(_digit(behind) | (behind == ord(".")))
+        and np.all(_digit(ahead) | (ahead == ord("-")) | (ahead == ord("+")))
     )
 
 
-def _digit(characters: np.ndarray) -> np.ndarray:
-    result: np.ndarray = (characters >= ord("0")) & (characters <= ord("9"))
+def _digit(characters: Bytes) -> BoolArray:
+    result: BoolArray = (characters >= ord("0")) & (characters <= ord("9"))
     return result
 
 
