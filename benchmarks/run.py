@@ -50,10 +50,14 @@ def turns(count: int, *alternatives: Callable[[], object]) -> list[float]:
     return [median(taken) for taken in seconds]
 
 
-def row(what: str, ours: float, theirs: float, wanted: float) -> None:
-    ratio = theirs / ours
-    verdict = "ok" if ratio >= wanted else "MISSED"
-    print(f"{what:48} {ours:9.3f} s {theirs:9.3f} s   {ratio:6.1f}×  (wanted {wanted:g}×) {verdict}", flush=True)
+def report(what: str, figures: str, wanted: str, reached: bool) -> None:
+    print(f"| {what} | {figures} | {wanted} | {'yes' if reached else 'NO'} |", flush=True)
+
+
+def compare(what: str, seconds: list[float], wanted: float, note: str = "") -> None:
+    ratio = seconds[1] / seconds[0]
+    figures = f"{seconds[0]:.3f} s against {seconds[1]:.3f} s: {ratio:.1f}×{note}"
+    report(what, figures, f"≥ {wanted:g}×", ratio >= wanted)
 
 
 def bench_read() -> None:
@@ -62,8 +66,7 @@ def bench_read() -> None:
 
     warnings.simplefilter("ignore")
     path = file("case78484_epigrids")
-    ours, theirs = turns(5, lambda: read(path), lambda: CaseFrames(str(path)))
-    row("read 78,484 buses vs matpowercaseframes", ours, theirs, 5)
+    compare("read 78,484 buses, matpowercaseframes", turns(5, lambda: read(path), lambda: CaseFrames(str(path))), 5)
 
 
 def _pypower(case: Case) -> dict[str, Any]:
@@ -95,8 +98,8 @@ def bench_pypower() -> None:
             result = runopf(_pypower(case), quiet)
             costs["theirs"] = result["f"] if result["success"] else float("nan")
 
-        row(f"AC-OPF {name} vs PYPOWER", *turns(count, ours, theirs), wanted)
-        print(f"    costs {costs['ours']:.8g} and {costs['theirs']:.8g}")
+        seconds = turns(count, ours, theirs)
+        compare(f"{name}, PYPOWER", seconds, wanted, f"; costs {costs['ours']:.8g} and {costs['theirs']:.8g}")
 
 
 def bench_casadi() -> None:
@@ -114,10 +117,13 @@ def bench_casadi() -> None:
         def theirs(network: gv.Network = network, result: dict[str, Any] = result) -> None:
             result["theirs"] = casadi_model.solve(network, options)
 
-        row(f"AC-OPF {name} vs CasADi, build + solve", *turns(count, ours, theirs), wanted)
-        their = result["theirs"]
-        print(f"    CasADi: build {their['build']:.2f} s, solve {their['solve']:.2f} s, {their['iterations']} iterations;"
-              f" ours {result['ours'].iterations}; costs {result['ours'].cost:.8g} and {their['cost']:.8g}")  # fmt: skip
+        seconds = turns(count, ours, theirs)
+        our, their = result["ours"], result["theirs"]
+        note = (
+            f"; CasADi builds in {their['build']:.2f} s and solves in {their['solve']:.2f} s, {their['iterations']} "
+            f"iterations to our {our.iterations}; costs {our.cost:.8g} and {their['cost']:.8g}"
+        )
+        compare(f"{name}, CasADi model", seconds, wanted, note)
 
 
 def bench_evaluation() -> None:
@@ -127,7 +133,7 @@ def bench_evaluation() -> None:
         model = gv.opf_model(network.grid)
         runs = [opf.solve_opf(model, network.lines) for _ in range(1 if network.grid.n_bus > 5000 else 5)]
         share = median(run.seconds_evaluation / run.seconds for run in runs)
-        print(f"evaluation share {name:31} {share:6.1%}  (wanted ≤ 25 %) {'ok' if share <= 0.25 else 'MISSED'}", flush=True)
+        report(f"{name}, evaluation share of the solve", f"{share:.1%}", "≤ 25 %", share <= 0.25)
 
 
 def bench_memory() -> None:
@@ -135,7 +141,7 @@ def bench_memory() -> None:
     code = "import sys, gridveil as gv; gv.solve_opf(sys.argv[1]).require()"
     subprocess.run([sys.executable, "-c", code, str(file("case9241_pegase"))], check=True)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
-    print(f"peak memory case9241_pegase                      {peak:6.2f} GB (wanted ≤ 1.5 GB) {'ok' if peak <= 1.5 else 'MISSED'}")
+    report("case9241_pegase, peak memory of the process", f"{peak:.2f} GB", "≤ 1.5 GB", peak <= 1.5)
 
 
 def bench_variants() -> None:
@@ -162,8 +168,8 @@ def bench_variants() -> None:
         chunk = demands[k : k + 100]
         seconds += turns(1, lambda c=chunk: whole(c), lambda c=chunk: bare(c))  # type: ignore[misc]
     ratio = seconds[0] / seconds[1]
-    print(f"1,000 variants of case39_epri {seconds[0]:.2f} s, bare Ipopt {seconds[1]:.2f} s: {ratio:.3f}× (wanted ≤ 1.2×) "
-          f"{'ok' if ratio <= 1.2 else 'MISSED'}", flush=True)  # fmt: skip
+    figures = f"{seconds[0]:.2f} s against {seconds[1]:.2f} s: {ratio:.3f}×"
+    report("1,000 variants of case39_epri, bare Ipopt calls", figures, "≤ 1.2×", ratio <= 1.2)
 
 
 BENCHMARKS = {
@@ -176,5 +182,6 @@ BENCHMARKS = {
 }
 
 if __name__ == "__main__":
+    print("| what, against what | measured | wanted | reached |\n|---|---|---|---|")
     for wanted in sys.argv[1:] or list(BENCHMARKS):
         BENCHMARKS[wanted]()

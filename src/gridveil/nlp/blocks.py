@@ -116,7 +116,7 @@ class LineBlock(Block):
             return
         square = np.repeat(2.0 * self.inverse_rating * weight[4:], 2, axis=0)
         line_flow.hessian(point, weight[:4] + square * flow, out)
-        out += np.sum(gradient[:, self._first] * (square[:, None] * gradient)[:, self._second], axis=0)
+        out += np.einsum("kin,kjn->ijn", gradient, square[:, None] * gradient)[self._first, self._second]
 
 
 class ShuntBlock(Block):
