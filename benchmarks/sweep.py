@@ -37,7 +37,19 @@ def library(baseline: Path, largest: int) -> list[tuple[str, int, float]]:
 
 
 def table(cases: list[tuple[str, int, float]], folder: Path, out: io.StringIO) -> None:
-    heads = "case buses cost published deviation violation iterations starts seconds evaluation status".split()
+    heads = [
+        "case",
+        "buses",
+        "cost",
+        "published",
+        "deviation",
+        "violation",
+        "iterations",
+        "starts",
+        "seconds",
+        "evaluation",
+        "status",
+    ]
     out.write("| " + " | ".join(heads) + " |\n")
     out.write("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
     for name, nodes, published in cases:
