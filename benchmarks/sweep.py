@@ -37,20 +37,10 @@ def library(baseline: Path, largest: int) -> list[tuple[str, int, float]]:
 
 
 def table(cases: list[tuple[str, int, float]], folder: Path, out: io.StringIO) -> None:
-    heads = [
-        "case",
-        "buses",
-        "cost",
-        "published",
-        "deviation",
-        "violation",
-        "iterations",
-        "starts",
-        "seconds",
-        "evaluation",
-        "status",
-    ]
-    out.write("| " + " | ".join(heads) + " |\n")
+    heads = (
+        "case | buses | cost | published | deviation | violation | iterations | starts | seconds | evaluation | status"
+    )
+    out.write(f"| {heads} |\n")
     out.write("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
     for name, nodes, published in cases:
         if not (folder / f"{name}.m").exists():
