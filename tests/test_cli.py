@@ -113,8 +113,42 @@ def test_internal_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(runner.invoke(app, ["opf", "case5"]).exception, ZeroDivisionError)
 
 
-def test_no_solver() -> None:
-    run("opf", "case5", "--ipopt", "nowhere.so", code=1)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--ipopt", "nowhere.so"),
+        ("--linear-solver", "abacus"),
+        ("--max-seconds", "0"),
+        ("--max-iterations", "4294967297"),
+    ],
+)
+def test_bad_solver_options(arguments: tuple[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gridveil.cli.main", "opf", "case5", "--json", *arguments],
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["exit_code"] == 2
+
+
+def test_names_that_look_like_markup(tiny_file: Callable[..., Path]) -> None:
+    path = tiny_file().rename(tiny_file().parent / "x[red].m")
+    for command in ("opf", "info"):
+        assert "x[red].m" in run(command, str(path)).stdout.replace("\n", "")
+
+
+def test_names_that_cannot_be_looked_at() -> None:
+    run("opf", "x" * 5000, code=2)
+
+
+def test_output_that_nobody_reads() -> None:
+    code = "from gridveil.cli.main import main; import sys; sys.argv = ['gridveil', 'opf', 'case5', '--json']; main()"
+    for target in ("/dev/full", "closed"):
+        shell = f'exec {sys.executable} -c "{code}" ' + (">&-" if target == "closed" else f">{target}")
+        done = subprocess.run(["sh", "-c", shell], capture_output=True, check=False)
+        assert done.returncode == 1
+        assert b"Traceback" not in done.stderr
 
 
 def test_facade_is_lazy() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def test_another_library_by_option_and_environment(tmp_path: Path, monkeypatch: 
 
 
 def test_unknown_linear_solver_is_a_sentence() -> None:
-    with pytest.raises(gv.SolveError, match="linear_solver = abacus"):
+    with pytest.raises(gv.SolveError, match="no linear solver 'abacus'"):
         gv.solve_opf("case3", options=SolverOptions(linear_solver="abacus"))
 
 
@@ -48,6 +49,19 @@ def test_errors_in_callbacks_come_out(monkeypatch: pytest.MonkeyPatch, method: s
     monkeypatch.setattr(Evaluator, method, fail)
     with pytest.raises(type(error)):
         gv.solve_opf("case3")
+
+
+def test_interrupt_ends_the_solve() -> None:
+    """A signal that arrives while Ipopt computes ends it at its next call, instead of being lost there."""
+
+    def interrupt(iteration: int, _: float) -> None:
+        if iteration == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        gv.solve_opf("case118", progress=interrupt)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_progress_is_called_once_per_iteration() -> None:

@@ -187,6 +187,13 @@ def test_iteration_and_time_limits_are_told_apart() -> None:
     assert gv.solve_opf("case118", options=SolverOptions(max_seconds=1e-3)).status is Status.TIME_LIMIT
 
 
+def test_one_verdict_of_infeasibility_is_not_enough(tiny: Bend) -> None:
+    hard = tiny(("	2	1	90", "	2	1	900"))
+    short = next(n for n in range(1, 60) if gv.solve_opf(hard, options=SolverOptions(max_iterations=n)).attempts == 2)
+    cut = gv.solve_opf(hard, options=SolverOptions(max_iterations=short - 1))
+    assert cut.status is not Status.INFEASIBLE or cut.attempts > 2
+
+
 def test_a_point_that_fails_the_independent_check_is_not_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plant a wrong model (line parameters doubled behind the judge's back): the judge must notice."""
     monkeypatch.setattr(opf, "line_numbers", lambda lines: (2 * lines.g, 2 * lines.b, 2 * lines.b + lines.bc))

@@ -54,6 +54,11 @@ def test_plain_file(tiny: Bend) -> None:
         ("mpc.version = '2';", "%{\nmpc.bus = [ nonsense\n%}\nmpc.version = '2';"),
         ("function mpc = tiny", "\ufeff% Gr\u00f6\u00dfe \u2713\nfunction mpc = tiny % caf\u00e9"),
         ("function mpc = tiny", "fixed = 0;\nfunction_like = 3;\n"),
+        ("mpc.version = '2';", "%{\r\nmpc.version = '1';\r\n %}\r\nmpc.version = '2';\r\n"),
+        ("mpc.version = '2';", "%{\n%{\n%}\nmpc.version = '1';\n%}\nmpc.version = '2';"),
+        ("function mpc = tiny\n", "function mpc = ...  ]\n  tiny(a, ...\n b); "),
+        ("mpc.baseMVA = 100;\n", "mpc.baseMVA = 100; % a\r"),
+        ("mpc.bus = [\n", "mpc.bus = [ ... ] not the end\n"),
     ],
 )
 def test_same_numbers_in_other_clothes(tiny: Bend, tmp_path: Path, old: str, new: str) -> None:
@@ -70,6 +75,11 @@ def test_struct_of_another_name(tiny_file: object, tmp_path: Path) -> None:
 def test_switched_off_block_is_skipped(tiny: Bend) -> None:
     block = "if fixed\n  if true\n mpc.bus(1, 2) = 7;\n end\nend\n"
     assert same_tables(tiny(("mpc.version", "fixed = 0;\nmpc.version"), append=block), tiny())
+
+
+@pytest.mark.parametrize("ending", ["end\n", "return;\n", "return\nend", "end % of the function"])
+def test_last_words(tiny: Bend, ending: str) -> None:
+    assert same_tables(tiny(append=ending), tiny())
 
 
 def test_inf_and_nan(tiny: Bend) -> None:

@@ -61,6 +61,14 @@ def test_extras_round_trip(tiny: Bend, tmp_path: Path) -> None:
     assert (tmp_path / "again.m").read_text().startswith("%   a note\n")
 
 
+def test_case_without_costs_and_odd_names(tiny: Bend, tmp_path: Path) -> None:
+    case = replace(tiny(append="mpc.A = [];\n"), gencost=np.empty((0, 0)), name="3 \u00fc%b")
+    write(case, tmp_path / "again.m")
+    again = read(tmp_path / "again.m")
+    assert again.name == "case_3___b"
+    assert len(again.gencost) == 0
+
+
 def test_a_failed_write_leaves_nothing(tiny: Bend, tmp_path: Path) -> None:
     case, target = tiny(), tmp_path / "out"
     target.mkdir()

@@ -16,9 +16,12 @@ from gridveil.nlp.solver import Progress, SolverOptions
 
 def read_case(case: str | Path) -> Case:
     """Read a case file, or a shipped case by its name; a file of that name goes before a shipped case."""
-    if not Path(case).exists() and (shipped := cases.path(str(case))) is not None:
-        return read(shipped)
-    return read(case)
+    shipped = cases.path(str(case))
+    try:
+        here = shipped is None or Path(case).exists()
+    except OSError:  # `read` will say why it cannot be looked at
+        here = True
+    return read(case if here or shipped is None else shipped)
 
 
 def load(case: str | Path | Case | Network) -> Network:

@@ -38,3 +38,40 @@ class SolveError(GridVeilError):
     def __init__(self, status: str, message: str) -> None:
         self.status = status
         super().__init__(message)
+
+
+class PrivacyError(GridVeilError):
+    """Something about privacy is not as it must be; nothing was drawn."""
+
+
+class BudgetExceeded(PrivacyError):
+    """The release would spend more than the network's limit allows."""
+
+
+class LedgerError(PrivacyError):
+    """The ledger cannot be used: missing, foreign, tampered with or locked."""
+
+
+class WallBreach(PrivacyError):
+    """Something secret was about to cross the wall."""
+
+
+class ReleaseError(GridVeilError):
+    """A release was not made."""
+
+
+class RepairFailed(ReleaseError):
+    """No network within the bounds was found that is feasible and faithful; the privacy is spent all the same."""
+
+    def __init__(self, message: str, spent: float | None = None) -> None:
+        self.spent = spent
+        super().__init__(message)
+
+
+class CertificateFailed(ReleaseError):
+    """The written network does not pass its own checks; it is not released, the privacy is spent all the same."""
+
+    def __init__(self, message: str, checks: tuple[str, ...], spent: float | None = None) -> None:
+        self.checks = checks
+        self.spent = spent
+        super().__init__(message)

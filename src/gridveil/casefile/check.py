@@ -57,7 +57,8 @@ def _check_width(check: _Checker, name: str, case: Case) -> None:
         check.source.fail(check.fields[name].start, f"mpc.{name} is not a table of numbers", "write it as a matrix")
     least, most = c.WIDTHS[name]
     width = table.shape[1]
-    if len(table) and not (least <= width and (most is None or width <= most)):
+    half = name == "branch" and width == c.ANGLE_MIN + 1  # one angle limit of two
+    if len(table) and (half or not (least <= width and (most is None or width <= most))):
         span = f"{least} to {most}" if most else f"at least {least}"
         check.fail(name, 0, f"mpc.{name} has {width} columns where the format has {span}", "check the table's columns")
 
@@ -73,6 +74,10 @@ def _check_buses(check: _Checker, case: Case) -> None:
     check.refuse("bus", repeated, "this bus number stands twice in the table", "give every bus its own number")
     check.refuse("bus", ~_one_of(bus[:, c.BUS_TYPE], 1, 2, 3, 4), "the bus type is not 1, 2, 3 or 4", "correct it")
     live = buses_in_service(case)
+    if not np.any(live):
+        check.source.fail(
+            check.fields["bus"].start, "every bus is isolated (type 4)", "a network needs one bus in service"
+        )
     for column in (c.PD, c.QD, c.GS, c.BS, c.BASE_KV):
         _check_finite(check, "bus", bus, column, live)
     _check_limits(check, "bus", bus, c.VMIN, c.VMAX, live)
@@ -110,6 +115,12 @@ def _check_branches(check: _Checker, case: Case) -> None:
         "merge its two buses, or give the small reactance it has",
     )
     check.refuse("branch", live & (branch[:, c.RATIO] < 0), "the tap ratio is negative", "correct it; 0 means 1")
+    check.refuse(
+        "branch",
+        live & ~_ordinary(branch[:, c.R], branch[:, c.X], branch[:, c.RATIO]),
+        "r, x or the tap ratio is so large or small that the line's admittance is not a finite number",
+        "give values in per unit",
+    )
     rating = branch[:, c.RATE_A]
     check.refuse("branch", live & ~(rating >= 0), "rateA is negative or NaN", "give the rating in MVA; 0 means none")
     if branch.shape[1] > c.ANGLE_MAX:
@@ -128,14 +139,16 @@ def _check_costs(check: _Checker, case: Case) -> None:
         )
     if generators == 0:
         return
+    live = np.resize(generators_in_service(case), len(cost))
     model, count = cost[:, c.COST_MODEL], cost[:, c.COST_COUNT]
-    check.refuse("gencost", ~_one_of(model, c.PIECEWISE, c.POLYNOMIAL), "the cost model is not 1 or 2", "correct it")
+    check.refuse(
+        "gencost", live & ~_one_of(model, c.PIECEWISE, c.POLYNOMIAL), "the cost model is not 1 or 2", "correct it"
+    )
     whole = np.isfinite(count) & (count >= 1) & (count == np.floor(count))
-    check.refuse("gencost", ~whole, "the number of cost terms is not a positive integer", "correct column 4")
-    needed = np.where(model == c.PIECEWISE, 2 * count, count)
+    check.refuse("gencost", live & ~whole, "the number of cost terms is not a positive integer", "correct column 4")
+    needed = np.where(live, np.where(model == c.PIECEWISE, 2 * count, count), 0)
     short = c.COST_FIRST - 1 + needed >= cost.shape[1]
     check.refuse("gencost", short, "the row has fewer cost columns than it announces", "correct column 4 or add them")
-    live = np.resize(generators_in_service(case), len(cost))
     for row in np.flatnonzero(live & ~np.all(np.isfinite(cost), axis=1)):
         terms = cost[row, c.COST_FIRST : c.COST_FIRST + int(needed[row])]
         if not np.all(np.isfinite(terms)):
@@ -175,13 +188,22 @@ def _check_bus_exists(check: _Checker, table: str, case: Case, number: FloatArra
     rows = np.flatnonzero(bus_rows(case, number) < 0)
     if rows.size:
         row = int(rows[0])
-        problem = f"{who} is at bus {number[row]:g}, which is not in mpc.bus ({table} row {row + 1})"
+        problem = f"{who} is at bus {number[row]:.15g}, which is not in mpc.bus ({table} row {row + 1})"
         check.fail(table, row, problem, "correct the number or add the bus")
 
 
 def _one_of(values: FloatArray, *allowed: int) -> BoolArray:
     result: BoolArray = np.logical_or.reduce([values == value for value in allowed])
     return result
+
+
+def _ordinary(r: FloatArray, x: FloatArray, ratio: FloatArray) -> BoolArray:
+    """Whether admittance and inverse tap are finite and not both zero."""
+    with np.errstate(all="ignore"):
+        square = r * r + x * x
+        g, b, inverse = r / square, x / square, 1.0 / np.where(ratio == 0, 1.0, ratio)
+        size = np.hypot(g, b)
+        return np.isfinite(size) & (size > 0) & np.isfinite(inverse * inverse)
 
 
 def _check_finite(check: _Checker, table: str, values: FloatArray, column: int, live: BoolArray) -> None:
@@ -193,5 +215,7 @@ def _check_limits(check: _Checker, table: str, values: FloatArray, low: int, hig
     names = c.MEANING[table][low], c.MEANING[table][high]
     nan = np.isnan(values[:, low]) | np.isnan(values[:, high])
     check.refuse(table, live & nan, f"{names[0]} or {names[1]} is NaN", "write a number, Inf or -Inf")
+    endless = live & ((values[:, low] == np.inf) | (values[:, high] == -np.inf))
+    check.refuse(table, endless, f"{names[0]} is Inf or {names[1]} is -Inf", "write -Inf below and Inf above")
     crossed = live & (values[:, low] > values[:, high])
     check.refuse(table, crossed, f"{names[0]} is above {names[1]}", "correct one of the two limits")

@@ -26,6 +26,7 @@ Bytes: TypeAlias = NDArray[np.uint8]
 _COMMENT = re.compile(rb"%[^\n]*")
 _CONTINUATION = re.compile(rb"\.\.\.[^\n]*(?:\n|$)")
 _NUMBER = re.compile(rb"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[Ii]nf|[Nn]a[Nn])")
+_STRAY_COMMA = re.compile(rb",[ \t]*,|(?:^|[;\n])[ \t]*,")
 _ROW_BREAK = re.compile(rb"[;\n]")
 _CELL_TOKEN = re.compile(
     rb"(?P<string>'(?:[^'\n]|'')*'|\"(?:[^\"\n]|\"\")*\")|(?P<blank>[ \t\r,]+|\.\.\.[^\n]*\n|%[^\n]*)"
@@ -74,6 +75,8 @@ def row_line(source: Source, item: Assignment, row: int) -> int:
 
 def _parse_regular(body: bytes) -> FloatArray | None:
     """The table, or `None` where the text is not plainly a rectangle of decimal numbers."""
+    if b"," in body and _STRAY_COMMA.search(body):
+        return None
     skeleton = body.translate(_LOWER_E, _DIGITS)
     if skeleton.translate(None, b"+-.e" + _SEPARATORS) or not _possible(skeleton):
         return None
@@ -161,6 +164,11 @@ def _parse_cells(source: Source, item: Assignment) -> FloatArray:
     if not rows:
         return np.empty((0, 0))
     width = len(rows[0][1])
+    body = _COMMENT.sub(lambda match: b" " * len(match[0]), source.text[item.start : item.stop])
+    if stray := _STRAY_COMMA.search(body):
+        source.fail(
+            item.start + stray.end() - 1, f"a cell of {item.field} is empty", "write a number between the commas"
+        )
     for line, cells in rows:
         if len(cells) != width:
             raise CaseFileError(
@@ -203,6 +211,8 @@ def parse_cell(source: Source, item: Assignment) -> Cell:
         position = token.end()
     if row:
         rows.append(tuple(row))
+    if len({len(one) for one in rows}) > 1:
+        source.fail(item.start, f"the rows of the cell array {item.field} differ in length", "make them equal")
     return tuple(rows)
 
 

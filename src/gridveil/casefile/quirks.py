@@ -33,7 +33,7 @@ def quirks(case: Case) -> tuple[Quirk, ...]:
     ]
     if "dcline" in case.extras:
         found.append(Quirk("DC lines out of service", len(case.extras["dcline"]), "left out"))
-    return tuple(quirk for quirk in found if quirk.count)
+    return tuple(quirk for quirk in found if quirk.count > 0)
 
 
 def _count(mask: BoolArray) -> int:

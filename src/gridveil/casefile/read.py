@@ -24,17 +24,14 @@ def read(path: Path | str) -> Case:
     script = scan(source)
     fields = {item.field: item for item in script.assignments}
     _check_version(source, fields)
-    for name in _USER_TERMS:
-        if name in fields and fields[name].stop > fields[name].start:
-            source.fail(
-                fields[name].start,
-                f"mpc.{name} adds terms to the OPF that this model does not have",
-                "delete the field if the plain OPF is meant",
-            )
     tables = {name: _table(source, fields, name) for name in _TABLES}
     extras = {
         name: _extra(source, item) for name, item in fields.items() if name not in (*_TABLES, "version", "baseMVA")
     }
+    for name in _USER_TERMS:
+        if name in extras and len(extras[name]):
+            problem = f"mpc.{name} adds terms to the OPF that this model does not have"
+            source.fail(fields[name].start, problem, "delete the field if the plain OPF is meant")
     case = Case(
         name=script.name,
         base_mva=_base_mva(source, fields),

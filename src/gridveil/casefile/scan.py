@@ -13,18 +13,22 @@ from typing import NoReturn
 
 from gridveil.errors import CaseFileError
 
+_GAP = rb"(?:[ \t]|\.\.\.[^\n]*\n)*"
 _BLANK = re.compile(rb"(?:[\s;,]|%[^\n]*|\.\.\.[^\n]*\n)+")
-_FUNCTION = re.compile(rb"function\s+(?:(\[[^\]]*\]|\w+)\s*=\s*)?(\w+)[^\n%]*")
-_ASSIGNMENT = re.compile(rb"(\w+)(?:\.(\w+))?[ \t]*=(?!=)(?:[ \t]|\.\.\.[^\n]*\n)*")
+_FUNCTION = re.compile(
+    rb"function\b" + _GAP + rb"(?:(\[[^\]\n]*\]|\w+)" + _GAP + rb"=" + _GAP + rb")?(\w+)" + _GAP + rb"(?:\([^)]*\))?"
+)
+_ASSIGNMENT = re.compile(rb"(\w+)(?:\.(\w+))?[ \t]*=(?!=)" + _GAP)
 _SCALAR = re.compile(
-    rb"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[Ii]nf|[Nn]a[Nn])(?=[ \t]*(?:[;,%\r\n]|$))"
+    rb"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[Ii]nf|[Nn]a[Nn])(?=[ \t]*(?:[;,%\n]|$))"
 )
 _STRING = re.compile(rb"'((?:[^'\n]|'')*)'|\"((?:[^\"\n]|\"\")*)\"")
-_IF = re.compile(rb"if[ \t(]+(\w+)[ \t)]*(?=[;,%\r\n])")
-_BLOCK_WORD = re.compile(rb"^[ \t]*(if|for|while|switch|try|end)\b", re.MULTILINE)
-_BLOCK_COMMENT = re.compile(rb"^[ \t]*%\{[ \t]*\r?\n.*?^[ \t]*%\}[ \t]*$", re.MULTILINE | re.DOTALL)
+_IF = re.compile(rb"if[ \t(]+(\w+)[ \t)]*(?=[;,%\n])")
+_BLOCK_WORD = re.compile(rb"(^[ \t]*)?\b(if|for|parfor|while|switch|try|function|else|elseif|end)\b", re.MULTILINE)
+_BLOCK_COMMENT_MARK = re.compile(rb"^[ \t]*%([{}])[ \t]*$", re.MULTILINE)
+_LAST_WORDS = re.compile(rb"(?:return\b[\s;,]*)?(?:end\b)?")
 _FIELD = re.compile(rb"^[ \t]*\w+\.\w+[ \t]*=", re.MULTILINE)
-_TERMINATOR = re.compile(rb"[ \t]*(?:[;,%\r\n]|$)")
+_TERMINATOR = re.compile(rb"[ \t]*(?:[;,%\n]|$)")
 
 SAVECASE = "run it in MATLAB or Octave and write the result with savecase(), then give that file"
 
@@ -63,31 +67,48 @@ class Script:
 
 
 def load(path: Path) -> Source:
-    """Read the bytes; the text must be UTF-8, the byte-order mark and block comments are blanked out."""
+    """Read the bytes; the text must be UTF-8. Line ends become one character, block comments are blanked out."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:
-        raise CaseFileError(
-            path, None, "there is no such file", "check the path, or list shipped cases with 'gridveil cases'"
-        ) from None
-    except OSError as error:
-        raise CaseFileError(
-            path, None, f"the file cannot be read ({error.strerror})", "check its permissions"
-        ) from None
+        advice = "check the path, or list shipped cases with 'gridveil cases'"
+        raise CaseFileError(path, None, "there is no such file", advice) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise CaseFileError(path, None, f"the file cannot be read ({reason})", "check its permissions") from None
     if text.startswith(b"\xef\xbb\xbf"):
         text = text[3:]
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    source = Source(path, text)
     if not text.isascii():
         try:
             text.decode("utf-8")
         except UnicodeDecodeError as error:
-            Source(path, text).fail(error.start, "the text is not UTF-8", "save the file as UTF-8")
+            source.fail(error.start, "the text is not UTF-8", "save the file as UTF-8")
     if b"\0" in text:
-        Source(path, text).fail(
-            text.index(b"\0"), "the file holds a NUL byte", "give a text file in MATPOWER's .m format"
-        )
-    if b"{" in text and b"%{" in text:  # the first test alone is far faster and almost always enough
-        text = _BLOCK_COMMENT.sub(lambda match: b"\n" * match[0].count(b"\n"), text)
-    return Source(path, text)
+        source.fail(text.index(b"\0"), "the file holds a NUL byte", "give a text file in MATPOWER's .m format")
+    # the first of these tests alone is far faster and almost always enough
+    return _without_block_comments(source) if b"{" in text and b"%{" in text else source
+
+
+def _without_block_comments(source: Source) -> Source:
+    """Blank out `%{ ... %}`, which nest; lines keep their numbers."""
+    pieces, depth, kept, opened = [], 0, 0, 0
+    for mark in _BLOCK_COMMENT_MARK.finditer(source.text):
+        if mark[1] == b"{":
+            if depth == 0:
+                pieces.append(source.text[kept : mark.start()])
+                opened = mark.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0:
+                pieces.append(b"\n" * source.text.count(b"\n", opened, mark.end()))
+                kept = mark.end()
+    if depth:
+        source.fail(opened, "this block comment never ends", "close it with a line that holds only %}")
+    return Source(source.path, b"".join([*pieces, source.text[kept:]]))
 
 
 def scan(source: Source) -> Script:
@@ -103,28 +124,41 @@ def scan(source: Source) -> Script:
         if not found and (function := _FUNCTION.match(source.text, position)):
             name, struct = _function_header(source, function)
             position = function.end()
+            if not _ends_statement(source.text, position):
+                _refuse_statement(source, function.start())
             continue
         if off := _IF.match(source.text, position):
             position = _skip_dead_block(source, off, constants)
             continue
-        target = _ASSIGNMENT.match(source.text, position)
-        if target is None:
+        if (last := _LAST_WORDS.match(source.text, position)) and last.end() > position:
+            if _skip_blank(source.text, last.end()) != len(source.text):
+                _refuse_statement(source, position)
+            return Script(name, tuple(found))
+        position = _assignment(source, position, struct, found, constants)
+
+
+def _assignment(
+    source: Source, position: int, struct: str, found: list[Assignment], constants: dict[bytes, float]
+) -> int:
+    """Note the literal assignment at `position` and return where it ends; refuse anything else."""
+    target = _ASSIGNMENT.match(source.text, position)
+    item = _literal(source, target) if target else None
+    if target is None or item is None:
+        _refuse_statement(source, position)
+    if target[2] is None:  # a variable of its own: only a number may be one, and only a dead `if` may use it
+        if item.kind != "scalar":
             _refuse_statement(source, position)
-        item = _literal(source, target)
-        if target[2] is None:
-            if item is None or item.kind != "scalar":
-                _refuse_statement(source, position)
-            constants[target[1]] = float(source.text[item.start : item.stop])
-        else:
-            if item is None or target[1].decode() != struct:
-                _refuse_statement(source, position)
-            if any(item.field == other.field for other in found):
-                source.fail(position, f"{struct}.{item.field} is assigned twice", "keep one of the two")
-            found.append(item)
-        assert item is not None
-        position = item.stop + (0 if item.kind == "scalar" else 1)
-        if not _ends_statement(source.text, position):
-            _refuse_statement(source, target.start())
+        constants[target[1]] = float(source.text[item.start : item.stop])
+    else:
+        if target[1].decode() != struct:
+            _refuse_statement(source, position)
+        if any(item.field == other.field for other in found):
+            source.fail(position, f"{struct}.{item.field} is assigned twice", "keep one of the two")
+        found.append(item)
+    end = item.stop + (0 if item.kind == "scalar" else 1)
+    if not _ends_statement(source.text, end):
+        _refuse_statement(source, position)
+    return end
 
 
 def _skip_blank(text: bytes, position: int) -> int:
@@ -176,10 +210,16 @@ def _closing(source: Source, start: int, bracket: bytes, field: str) -> int:
                 f"the file looks truncated: add the closing '{bracket.decode()}'",
             )
         line = text.rfind(b"\n", start, stop) + 1 or start + 1
-        before = _STRING.sub(lambda match: b" " * len(match[0]), text[line : text.find(b"\n", stop) % (len(text) + 1)])
-        if b"%" not in before[: stop - line] and before[stop - line : stop - line + 1] == bracket:
+        end = text.find(b"\n", stop)
+        end = len(text) if end < 0 else end
+        before = _STRING.sub(lambda match: b" " * len(match[0]), text[line:end])
+        code = re.split(rb"%|\.\.\.", before, maxsplit=1)[0]
+        if len(code) <= stop - line:
+            position = end  # it stands in a comment, and so does the rest of the line
+        elif code[stop - line : stop - line + 1] == bracket:
             break
-        position = stop + 1
+        else:
+            position = stop + 1
     if text.find(b"=", start, stop) >= 0 and (inner := _FIELD.search(text, start, stop)):
         source.fail(
             inner.start(),
@@ -190,14 +230,24 @@ def _closing(source: Source, start: int, bracket: bytes, field: str) -> int:
 
 
 def _skip_dead_block(source: Source, match: re.Match[bytes], constants: dict[bytes, float]) -> int:
-    """Skip `if NAME ... end` where NAME was set to a literal 0: it says in plain text that it is switched off."""
+    """Skip `if NAME ... end` where NAME was set to a literal 0: it says in plain text that it is switched off.
+
+    Only blocks whose words each begin a line are followed, and none with an `else`: anything else is refused.
+    """
     if constants.get(match[1]) != 0.0:
         _refuse_statement(source, match.start())
-    depth = 1
-    for word in _BLOCK_WORD.finditer(source.text, match.end()):
-        depth += -1 if word[1] == b"end" else 1
+    depth, position = 1, match.end()
+    while position < len(source.text):
+        stop = source.text.find(b"\n", position)
+        stop = len(source.text) if stop < 0 else stop
+        code = _STRING.sub(b"", source.text[position:stop]).split(b"%")[0]
+        for word in _BLOCK_WORD.finditer(code):
+            if word[1] is None or word[2] in (b"else", b"elseif", b"function"):
+                _refuse_statement(source, match.start())
+            depth += -1 if word[2] == b"end" else 1
         if depth == 0:
-            return word.end()
+            return stop
+        position = stop + 1
     return source.fail(match.start(), "this 'if' has no 'end'", "the file looks truncated")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -32,8 +33,14 @@ def write(case: Case, path: Path | str, notes: tuple[str, ...] = ()) -> None:
 def to_text(case: Case, notes: tuple[str, ...] = ()) -> str:
     """The text of a case file; `notes` become comment lines at its head."""
     parts = [f"%   {note}" for note in notes]
-    parts += [f"function mpc = {case.name}", "mpc.version = '2';", f"mpc.baseMVA = {number_text(case.base_mva)};"]
+    parts += [
+        f"function mpc = {_identifier(case.name)}",
+        "mpc.version = '2';",
+        f"mpc.baseMVA = {number_text(case.base_mva)};",
+    ]
     for name in ("bus", "gen", "gencost", "branch"):
+        if name == "gencost" and len(case.gencost) < len(case.gen):
+            continue  # the case has no costs
         parts += ["", *_table_lines(name, getattr(case, name))]
     for name, value in case.extras.items():
         if isinstance(value, str):
@@ -67,6 +74,12 @@ def _cell_lines(name: str, cell: Cell) -> list[str]:
         return _quoted(value) if isinstance(value, str) else number_text(value)
 
     return [f"mpc.{name} = {{", *("\t" + "\t".join(map(text, row)) + ";" for row in cell), "};"]
+
+
+def _identifier(name: str) -> str:
+    """A name that MATLAB takes for a function."""
+    text = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return text if text[:1].isalpha() else f"case_{text}"
 
 
 def _quoted(value: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from rich.markup import escape
 from rich.table import Table
 
 from gridveil.api import load, read_case
@@ -51,7 +52,7 @@ def _record(case: Case) -> dict[str, Any]:
 
 
 def _print_tables(case: str, record: dict[str, Any]) -> None:
-    facts = Table(title=f"{case}", show_header=False, title_style="bold", title_justify="left")
+    facts = Table(title=escape(case), show_header=False, title_style="bold", title_justify="left")
     facts.add_column(style="dim")
     facts.add_column()
     facts.add_row(

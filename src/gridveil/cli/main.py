@@ -41,3 +41,7 @@ def gridveil(
 def main() -> None:
     """Run the command line."""
     app()
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from gridveil.api import load, read_case
@@ -36,10 +37,10 @@ def opf(
     ] = "mumps",
 ) -> None:
     """Solve the AC optimal power flow of CASE and check the result independently."""
-    options = SolverOptions(
-        max_iterations=max_iterations, max_seconds=max_seconds, library=ipopt, linear_solver=linear_solver
-    )
     with reporting(as_json):
+        options = SolverOptions(
+            max_iterations=max_iterations, max_seconds=max_seconds, library=ipopt, linear_solver=linear_solver
+        )
         network = load(read_case(case))
         with _progress(as_json) as progress:
             solution = solve_opf(opf_model(network.grid), network.lines, options=options, progress=progress)
@@ -94,7 +95,7 @@ def _record(case: str, network: Network, solution: Solution, full: bool) -> dict
 def _print_table(case: str, network: Network, solution: Solution) -> None:
     grid, base = network.grid, network.grid.base_mva
     worst = solution.violations
-    table = Table(title=f"AC-OPF of {case}", show_header=False, title_style="bold", title_justify="left")
+    table = Table(title=f"AC-OPF of {escape(case)}", show_header=False, title_style="bold", title_justify="left")
     table.add_column(style="dim")
     table.add_column()
     table.add_row("network", f"{grid.n_bus:,} buses, {grid.n_generator:,} generators, {grid.n_line:,} lines")

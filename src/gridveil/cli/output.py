@@ -7,7 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from typing import Any
 
@@ -34,8 +34,8 @@ EXIT_HELP = "Exit codes: 0 done; 1 internal failure; 2 bad input or usage; 3 inf
 
 
 def print_json(record: Mapping[str, Any]) -> None:
-    """Print one object; numbers that JSON does not have (infinite, NaN) become null."""
-    sys.stdout.write(json.dumps(_plain(record), ensure_ascii=False, allow_nan=False) + "\n")
+    """Print one object in ASCII; numbers that JSON does not have (infinite, NaN) become null."""
+    sys.stdout.write(json.dumps(_plain(record), allow_nan=False) + "\n")
 
 
 def _plain(value: Any) -> Any:
@@ -53,6 +53,7 @@ def reporting(as_json: bool) -> Iterator[None]:
     """Turn every error into a sentence and an exit code; a traceback only if GRIDVEIL_DEBUG is set."""
     try:
         yield
+        _flush()
     except (GridVeilError, MemoryError, KeyboardInterrupt) as error:
         code = _exit_code(error)
         message = str(error) or ("out of memory" if isinstance(error, MemoryError) else "interrupted")
@@ -66,14 +67,26 @@ def reporting(as_json: bool) -> Iterator[None]:
         )  # fmt: skip
 
 
+def _flush() -> None:
+    """Meet a closed pipe or a full disk here, where it can be reported, not when Python shuts down."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - lives as long as the process
+        raise
+
+
 def _exit_code(error: BaseException) -> Exit:
     if isinstance(error, SolveError):
-        return Exit.INTERNAL if error.status == "no_solver" else Exit.NOT_SOLVED
+        return {"no_solver": Exit.INTERNAL, "bad_option": Exit.BAD_INPUT}.get(error.status, Exit.NOT_SOLVED)
     return Exit.BAD_INPUT if isinstance(error, GridVeilError) else Exit.INTERNAL
 
 
 def _report(as_json: bool, code: Exit, message: str) -> None:
-    if as_json:
-        print_json({"status": "error", "exit_code": int(code), "error": message})
-    err.print("[bold red]error:[/] " + escape(message.replace("\n", " ")), soft_wrap=True)
+    with suppress(OSError, AttributeError):  # there may be no one left to tell
+        if as_json:
+            print_json({"status": "error", "exit_code": int(code), "error": message})
+            _flush()
+    with suppress(OSError, AttributeError, UnicodeError):
+        err.print("[bold red]error:[/] " + escape(message.replace("\n", " ")), soft_wrap=True)
     raise SystemExit(int(code))

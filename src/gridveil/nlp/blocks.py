@@ -142,6 +142,30 @@ class ShuntBlock(Block):
         np.multiply(2.0, np.sum(self.coefficient * weight, axis=0), out=out[0])
 
 
+class DistanceBlock(Block):
+    """weight·(x − target)² per column, summed into one row; `numbers` is (target, weight)."""
+
+    def __init__(self, name: str, columns: IntArray, row: int) -> None:
+        self.name, self.columns = name, columns
+        self.rows = np.full((1, len(columns)), row)
+        self.locals = [[(columns, 1.0)]]
+        self.pairs = [(0, 0)]
+        self.depends = np.ones((1, 1), dtype=bool)
+
+    def values(self, x: FloatArray, numbers: Any, out: FloatArray) -> Any:
+        target, weight = numbers
+        away = x[self.columns] - target
+        np.multiply(weight, away * away, out=out[0])
+        return away, weight
+
+    def gradients(self, state: Any, out: FloatArray) -> None:
+        away, weight = state
+        np.multiply(2.0 * weight, away, out=out[0, 0])
+
+    def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
+        np.multiply(2.0 * weight[0], state[1], out=out[0])
+
+
 class PolynomialBlock(Block):
     """Σ_k c[i, k]·xᵏ for k ≥ 2: the curved part of a polynomial; the rest of it is linear and belongs to the matrix."""
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_void_p
 from functools import lru_cache
 from pathlib import Path
@@ -71,9 +74,9 @@ _INVALID_OPTION = -12
 def find_library(library: str | None) -> Path:
     """The libipopt to use: the user's, else the one in the casadi wheel."""
     if library:
-        path = Path(library)
+        path = Path(library).resolve()  # a bare name would be looked for in the system's folders
         if not path.is_file():
-            raise SolveError("no_solver", f"there is no Ipopt library at {path}; check --ipopt or GRIDVEIL_IPOPT")
+            raise SolveError("bad_option", f"there is no Ipopt library at {path}; check --ipopt or GRIDVEIL_IPOPT")
         return path
     spec = importlib.util.find_spec("casadi")
     places = list(spec.submodule_search_locations or []) if spec else []
@@ -93,7 +96,7 @@ def _load(path: Path) -> Any:
         library = ctypes.CDLL(str(path))
         library.CreateIpoptProblem.restype = c_void_p
     except (OSError, AttributeError) as error:
-        raise SolveError("no_solver", f"{path} is not a usable Ipopt library: {error}") from error
+        raise SolveError("bad_option", f"{path} is not a usable Ipopt library: {error}") from error
     library.CreateIpoptProblem.argtypes = [
         c_int, c_void_p, c_void_p, c_int, c_void_p, c_void_p, c_int, c_int, c_int,
         _EVAL_F, _EVAL_G, _EVAL_GRAD_F, _EVAL_JAC_G, _EVAL_H,
@@ -170,10 +173,11 @@ def solve(
         rows, multipliers, lower, upper = np.zeros(m), np.zeros(m), np.zeros(n), np.zeros(n)
         objective = c_double()
         begin = perf_counter()
-        code = library.IpoptSolve(
-            handle, x.ctypes.data, rows.ctypes.data, byref(objective), multipliers.ctypes.data,
-            lower.ctypes.data, upper.ctypes.data, None,
-        )  # fmt: skip
+        with _interruptible(calls):
+            code = library.IpoptSolve(
+                handle, x.ctypes.data, rows.ctypes.data, byref(objective), multipliers.ctypes.data,
+                lower.ctypes.data, upper.ctypes.data, None,
+            )  # fmt: skip
         seconds = perf_counter() - begin
     finally:
         library.FreeIpoptProblem(handle)
@@ -195,6 +199,23 @@ def solve(
         seconds_evaluation=calls.seconds,
         seconds_solver=seconds - calls.seconds,
     )
+
+
+@contextmanager
+def _interruptible(calls: _Callbacks) -> Iterator[None]:
+    """Let Ctrl-C end the solve: an exception raised by the signal itself would be lost on its way through Ipopt."""
+
+    def stop(*_: object) -> None:
+        calls.error = KeyboardInterrupt()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _set_options(library: Any, handle: Any, options: dict[str, str | float | int]) -> None:

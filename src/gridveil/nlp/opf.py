@@ -85,8 +85,12 @@ def solve_opf(
     demand: Demand | None = None,
     options: SolverOptions | None = None,
     progress: Progress | None = None,
+    near: OperatingPoint | None = None,
 ) -> Solution:
-    """Solve from a short, fixed list of starts until one ends optimal, or two agree that the problem is infeasible."""
+    """Solve from a short, fixed list of starts until one ends optimal, or two agree that the problem is infeasible.
+
+    A point that is known to be `near` is tried before them.
+    """
     options = options or SolverOptions()
     demand = demand or Demand(model.grid.buses.pd, model.grid.buses.qd)
     check_length(model.grid.n_bus, pd=demand.pd, qd=demand.qd)
@@ -95,7 +99,7 @@ def solve_opf(
     bounds = _bounds(model, demand)
     starved = _free_empty_rows(model, bounds)
     solutions: list[Solution] = []
-    for start in _starts(model):
+    for start in [*_starts_near(model, near), *_starts(model)]:
         outcome = ipopt.solve(evaluator, bounds, start, options, progress)
         solution = _solution(model, lines, demand, outcome)
         solutions.append(solution)
@@ -147,6 +151,16 @@ def _starts(model: OpfModel) -> list[Start]:
     return starts
 
 
+def _starts_near(model: OpfModel, near: OperatingPoint | None) -> list[Start]:
+    """A given point, with a barrier small enough not to be pushed far from it."""
+    if near is None:
+        return []
+    x = np.zeros(model.problem.n_variable)
+    x[model.flow.vm], x[model.flow.va], x[model.flow.pg], x[model.flow.qg] = near.vm, near.va, near.pg, near.qg
+    set_cost_start(model.cost, x)
+    return [Start(x, mu=1e-2)]
+
+
 def _solution(model: OpfModel, lines: LineParameters, demand: Demand, outcome: Outcome) -> Solution:
     x, flow = outcome.x, model.flow
     point = operating_point(model.grid, lines, x[flow.vm], x[flow.va], x[flow.pg], x[flow.qg])
@@ -170,9 +184,11 @@ def _solution(model: OpfModel, lines: LineParameters, demand: Demand, outcome: O
 
 
 def _combined(model: OpfModel, solutions: list[Solution], starved: IntArray) -> Solution:
-    """The last solution if it is optimal, else one that is infeasible, else the first; the effort of all."""
+    """The last solution if it is optimal; infeasible if two are; else the first other failure. The effort of all."""
     infeasible = [one for one in solutions if one.status is Status.INFEASIBLE]
-    best = solutions[-1] if solutions[-1].status is Status.OPTIMAL else (infeasible or solutions)[0]
+    others = [one for one in solutions if one.status is not Status.INFEASIBLE]
+    best = (infeasible if len(infeasible) > 1 or not others else others)[0]
+    best = solutions[-1] if solutions[-1].status is Status.OPTIMAL else best
     status, detail = best.status, best.detail
     if starved.size:
         bus = model.grid.buses.number[starved[0] % model.grid.n_bus]

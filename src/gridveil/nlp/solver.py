@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gridveil.arrays import FloatArray
+from gridveil.errors import SolveError
 
 
 class Status(StrEnum):
@@ -48,6 +49,21 @@ class SolverOptions:
     linear_solver: str = field(default_factory=lambda: os.environ.get("GRIDVEIL_LINEAR_SOLVER", "mumps"))
     hsl_library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_HSL"))
     verbose: bool = False
+
+    def __post_init__(self) -> None:
+        # Ipopt would complain on standard output, which belongs to the caller.
+        if self.linear_solver not in LINEAR_SOLVERS:
+            known = ", ".join(LINEAR_SOLVERS)
+            raise SolveError("bad_option", f"there is no linear solver '{self.linear_solver}'; Ipopt knows {known}")
+        if not 1 <= self.max_iterations < 2**31:
+            raise SolveError("bad_option", "the iteration limit must be a whole number from 1 to 2147483647")
+        if self.max_seconds is not None and not 0 < self.max_seconds < float("inf"):
+            raise SolveError("bad_option", "the time limit must be a positive number of seconds")
+        if not 0 < self.tolerance < 1:
+            raise SolveError("bad_option", "the tolerance must lie between 0 and 1")
+
+
+LINEAR_SOLVERS = ("mumps", "ma27", "ma57", "ma77", "ma86", "ma97", "pardiso", "pardisomkl", "spral", "wsmp")
 
 
 @dataclass(frozen=True)
