@@ -14,18 +14,32 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gridveil.api import load, read_case, solve_opf
+    from gridveil.api import load, read_case, seal, solve_opf
     from gridveil.casefile import Case, read, write
     from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
     from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid, violations
     from gridveil.nlp.opf import OpfModel, Solution, opf_model
     from gridveil.nlp.power_flow import Demand
     from gridveil.nlp.solver import SolverOptions, Status
+    from gridveil.privacy.ledger import Ledger
+    from gridveil.privacy.noise import SeededNoise
+    from gridveil.release.pipeline import Release, release
+    from gridveil.release.plan import Plan
+    from gridveil.release.verify import verify
+    from gridveil.sealed.split import SecretNetwork
 
 _HOME = {
     "load": "gridveil.api",
     "read_case": "gridveil.api",
+    "seal": "gridveil.api",
     "solve_opf": "gridveil.api",
+    "Ledger": "gridveil.privacy.ledger",
+    "SeededNoise": "gridveil.privacy.noise",
+    "Release": "gridveil.release.pipeline",
+    "release": "gridveil.release.pipeline",
+    "Plan": "gridveil.release.plan",
+    "verify": "gridveil.release.verify",
+    "SecretNetwork": "gridveil.sealed.split",
     "Case": "gridveil.casefile",
     "read": "gridveil.casefile",
     "write": "gridveil.casefile",
@@ -52,11 +66,16 @@ __all__ = [
     "Demand",
     "GridError",
     "GridVeilError",
+    "Ledger",
     "LineParameters",
     "Network",
     "OperatingPoint",
     "OpfModel",
+    "Plan",
     "PublicGrid",
+    "Release",
+    "SecretNetwork",
+    "SeededNoise",
     "Solution",
     "SolveError",
     "SolverOptions",
@@ -66,7 +85,10 @@ __all__ = [
     "opf_model",
     "read",
     "read_case",
+    "release",
+    "seal",
     "solve_opf",
+    "verify",
     "violations",
     "write",
 ]

@@ -12,6 +12,7 @@ from gridveil.nlp.opf import Solution, opf_model
 from gridveil.nlp.opf import solve_opf as solve_model
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Progress, SolverOptions
+from gridveil.sealed.split import SecretNetwork, split
 
 
 def read_case(case: str | Path) -> Case:
@@ -29,6 +30,11 @@ def load(case: str | Path | Case | Network) -> Network:
     if isinstance(case, Network):
         return case
     return to_network(case if isinstance(case, Case) else read_case(case))
+
+
+def seal(case: str | Path | Case | Network) -> SecretNetwork:
+    """Seal a network: its public half can be seen, its line parameters only be released."""
+    return split(case if isinstance(case, Case | Network) else read_case(case))
 
 
 def solve_opf(

@@ -9,8 +9,11 @@ import typer
 from gridveil import __version__
 from gridveil.cli.cases import cases
 from gridveil.cli.info import info
+from gridveil.cli.ledger import app as ledger
 from gridveil.cli.opf import opf
 from gridveil.cli.output import EXIT_HELP
+from gridveil.cli.release import release
+from gridveil.cli.verify import leakcheck, verify
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -19,8 +22,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog=EXIT_HELP,
 )
-for command in (opf, info, cases):
+for command in (opf, info, cases, release, verify, leakcheck):
     app.command(epilog=EXIT_HELP)(command)
+app.add_typer(ledger, name="ledger")
 
 
 def _version(wanted: bool) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from gridveil.errors import GridVeilError, SolveError
+from gridveil.errors import CertificateFailed, GridVeilError, RepairFailed, SolveError
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -28,9 +28,13 @@ class Exit(IntEnum):
     BAD_INPUT = 2
     INFEASIBLE = 3
     NOT_SOLVED = 4
+    CHECK_FAILED = 5
 
 
-EXIT_HELP = "Exit codes: 0 done; 1 internal failure; 2 bad input or usage; 3 infeasible; 4 not solved."
+EXIT_HELP = (
+    "Exit codes: 0 done; 1 internal failure; 2 bad input or usage; 3 infeasible; 4 not solved or not repaired; "
+    "5 a check failed."
+)
 
 
 def print_json(record: Mapping[str, Any]) -> None:
@@ -79,6 +83,8 @@ def _flush() -> None:
 def _exit_code(error: BaseException) -> Exit:
     if isinstance(error, SolveError):
         return {"no_solver": Exit.INTERNAL, "bad_option": Exit.BAD_INPUT}.get(error.status, Exit.NOT_SOLVED)
+    if isinstance(error, RepairFailed | CertificateFailed):
+        return Exit.NOT_SOLVED if isinstance(error, RepairFailed) else Exit.CHECK_FAILED
     return Exit.BAD_INPUT if isinstance(error, GridVeilError) else Exit.INTERNAL
 
 

@@ -68,6 +68,7 @@ _DETAIL = {
     -102: "not enough memory",
 }
 _INVALID_OPTION = -12
+_RESTORATION = 1
 
 
 @lru_cache(maxsize=4)
@@ -152,7 +153,7 @@ def solve(
 ) -> Outcome:
     """Minimise from one start. Raises only if the solver itself cannot run; a bad end is a status."""
     library = _load(find_library(options.library))
-    calls = _Callbacks(evaluator, progress)
+    calls = _Callbacks(evaluator, progress, options.max_restoration)
     problem = evaluator.problem
     arrays = [np.ascontiguousarray(a) for a in (bounds.x_lower, bounds.x_upper, bounds.row_lower, bounds.row_upper)]
     arrays = [np.clip(a, -2e19, 2e19) for a in arrays]  # Ipopt's infinity
@@ -242,7 +243,9 @@ def _indices(address: int, values: np.ndarray) -> None:
 class _Callbacks:
     """The five functions and the per-iteration hook, with their clock; an exception inside stops the solve."""
 
-    def __init__(self, evaluator: Evaluator, progress: Progress | None) -> None:
+    def __init__(self, evaluator: Evaluator, progress: Progress | None, max_restoration: int | None) -> None:
+        self.restoration_left = max_restoration
+        self.halted = False
         self.evaluator, self.progress = evaluator, progress
         self.problem = evaluator.problem
         self.iterations = 0
@@ -266,7 +269,7 @@ class _Callbacks:
             except BaseException as error:  # noqa: BLE001 - raised again after the solve, KeyboardInterrupt too
                 self.error = error
             self.seconds += perf_counter() - begin
-            return int(self.error is None)
+            return int(self.error is None and not self.halted)
 
         return call
 
@@ -309,5 +312,8 @@ class _Callbacks:
 
     def _intermediate(self, mode: int, iteration: int, objective: float, infeasibility: float, *_: Any) -> None:
         self.iterations = iteration
+        if mode == _RESTORATION and self.restoration_left is not None:
+            self.restoration_left -= 1
+            self.halted = self.restoration_left < 0
         if self.progress is not None:
             self.progress(iteration, infeasibility)

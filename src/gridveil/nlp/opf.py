@@ -99,7 +99,7 @@ def solve_opf(
     bounds = _bounds(model, demand)
     starved = _free_empty_rows(model, bounds)
     solutions: list[Solution] = []
-    for start in [*_starts_near(model, near), *_starts(model)]:
+    for start in [*_starts_near(model, near), *_starts(model)][: options.starts]:
         outcome = ipopt.solve(evaluator, bounds, start, options, progress)
         solution = _solution(model, lines, demand, outcome)
         solutions.append(solution)

@@ -31,4 +31,5 @@ def cost_gradient(grid: PublicGrid, lines: LineParameters, solution: Solution) -
             multiplier["balance_q"][ends.bus_to] + scale_to * point.qt,
         ]
     )
-    return np.einsum("kn,kpn->pn", weight, gradient[:, line_flow.VOLTAGE_LOCALS :])
+    result: FloatArray = np.einsum("kn,kpn->pn", weight, gradient[:, line_flow.VOLTAGE_LOCALS :])
+    return result

@@ -36,7 +36,8 @@ class Bounds:
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """What a user may set. Library and linear solver also come from the environment.
+    """What a user may set. Library and linear solver also come from the environment; `starts` is how many may be tried,
+    `max_restoration` how many iterations may be spent on feasibility alone before a start is given up.
 
     `library` (or GRIDVEIL_IPOPT) is the path of another libipopt; `linear_solver` (or GRIDVEIL_LINEAR_SOLVER) one of
     those it was built with, such as ma57; `hsl_library` (or GRIDVEIL_HSL) the path of the library that has it.
@@ -45,6 +46,8 @@ class SolverOptions:
     tolerance: float = 1e-7
     max_iterations: int = 500
     max_seconds: float | None = None
+    starts: int | None = None
+    max_restoration: int | None = None
     library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_IPOPT"))
     linear_solver: str = field(default_factory=lambda: os.environ.get("GRIDVEIL_LINEAR_SOLVER", "mumps"))
     hsl_library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_HSL"))

@@ -1,0 +1,168 @@
+"""`gridveil release CASE`: a differentially private, AC-feasible, faithful network, with its certificate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from gridveil.api import read_case
+from gridveil.cli.opf import CaseArgument, JsonOption
+from gridveil.cli.output import err, out, print_json, reporting
+from gridveil.errors import ReleaseError
+from gridveil.privacy.ledger import Ledger, default_path
+from gridveil.privacy.noise import Noise, SeededNoise
+from gridveil.release import bundle
+from gridveil.release.manifest import RESEARCH, stays_public
+from gridveil.release.pipeline import Release, shape
+from gridveil.release.pipeline import release as make_release
+from gridveil.release.plan import Plan
+from gridveil.sealed.split import SecretNetwork, split
+
+LedgerOption = Annotated[
+    Path | None, typer.Option("--ledger", metavar="FILE", help="The ledger; by default the user's.")
+]
+
+
+def release(
+    case: CaseArgument,
+    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Directory of the bundle.")] = None,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget of this release.")] = 1.0,
+    alpha: Annotated[
+        str, typer.Option(help="What is protected: 0.1 or 10% for log, 0.1 or 0.1pu for the others.")
+    ] = "0.1",
+    beta: Annotated[float, typer.Option(help="How far the optimal cost may move, as a share.")] = 0.01,
+    mechanism: Annotated[str, typer.Option(help="log, additive or paper.")] = "log",
+    ledger: LedgerOption = None,
+    published_cost: Annotated[float | None, typer.Option(help="The dispatch cost, if it is public already.")] = None,
+    loss_within: Annotated[float | None, typer.Option(help="Keep active losses within this factor too.")] = None,
+    bound_factor: Annotated[float, typer.Option(help="Bounds of released parameters around noisy ones.")] = 50.0,
+    keep_names: Annotated[bool, typer.Option("--keep-names", help="Keep the bus names of the input.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be spent and stay public; draw nothing.")
+    ] = False,
+    research: Annotated[bool, typer.Option("--research", help="Seeded noise for studies: NOT private.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Seed of the noise; only with --research.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Release CASE: charge the ledger, draw once, repair behind the wall, certify, write the bundle."""
+    with reporting(as_json):
+        plan = Plan(epsilon, alpha, beta, mechanism, bound_factor, published_cost, loss_within, keep_names)
+        noise = _noise(research, seed)
+        network = split(read_case(case))
+        plan.check_network(network.grid)
+        if dry_run:
+            _print_dry_run(case, network, plan, ledger, as_json)
+            return
+        if out_dir is None:
+            raise ReleaseError("--out is missing: give the directory of the bundle, or --dry-run")
+        bundle.check_target(out_dir, force=force)
+        book = Ledger.open(ledger) if noise is None else None
+        if book is not None and ledger is None and not as_json:
+            err.print(f"using the ledger {escape(str(book.path))}")
+        made = make_release(network, plan, book, noise)
+        made.write(out_dir, force=force)
+        if as_json:
+            print_json(
+                {
+                    "status": "released",
+                    "out": str(out_dir),
+                    **bundle.certificate_record(made.certificate),
+                    "manifest": made.manifest,
+                }
+            )
+        else:
+            _print_release(case, out_dir, made)
+
+
+def _noise(research: bool, seed: int | None) -> Noise | None:
+    """`None` means the exact sampler; a seed is refused for anything but research."""
+    if research:
+        return SeededNoise(0 if seed is None else seed)
+    if seed is not None:
+        raise ReleaseError("--seed makes noise that can be taken off again; it is allowed with --research only")
+    return None
+
+
+def _print_dry_run(case: str, network: SecretNetwork, plan: Plan, path: Path | None, as_json: bool) -> None:
+    loss = plan.method.loss(network, plan.epsilon)
+    where = path or default_path()
+    spent, limit = 0.0, None
+    if where.exists():
+        book = Ledger.open(where)
+        spent, limit = book.spent(book.fingerprint(shape(network.grid)))
+    public = stays_public(plan, network.grid)
+    record = {
+        "status": "dry_run",
+        "case": case,
+        "loss": loss,
+        "spent_before": spent,
+        "limit": limit,
+        "not_protected": public,
+    }
+    if as_json:
+        print_json(record)
+        return
+    table = _facts(f"would be released of {escape(case)}")
+    table.add_row(
+        "mechanism", f"{plan.mechanism}, ε = {plan.epsilon:g}, α = {plan.alpha:g} {escape(plan.method.alpha_unit)}"
+    )
+    table.add_row(
+        "loss", f"[bold]{loss:.6g}[/], on top of {spent:.6g} spent; limit {limit if limit is not None else 'none'}"
+    )
+    table.add_row("becomes public", "the dispatch cost" + (" (published)" if plan.published_cost else " to 4 digits"))
+    table.add_row("stays public", "\n".join(public))
+    out.print(table)
+
+
+def _facts(title: str) -> Table:
+    table = Table(title=title, show_header=False, title_style="bold", title_justify="left")
+    table.add_column(style="dim")
+    table.add_column()
+    return table
+
+
+def _print_release(case: str, target: Path, made: Release) -> None:
+    privacy, fidelity = made.manifest["privacy"], made.manifest["fidelity"]
+    if not privacy["differentially_private"]:
+        out.print(f"[bold red]{RESEARCH}[/]")
+    cost = made.manifest["public_inputs"][0]
+    grid, released = made.network.grid, made.point.cost
+    table = Table(
+        "",
+        "original (what is public)",
+        "released",
+        title=f"{escape(case)} → {escape(str(target))}",
+        title_style="bold",
+        title_justify="left",
+    )
+    size = f"{grid.n_bus} buses, {grid.n_line} lines"
+    table.add_row("network", size, f"{size}, other line parameters ({made.manifest['repair']['path']})")
+    table.add_row(
+        "optimal cost",
+        f"{cost['value'][0]:,.2f} ({cost['source']})",
+        f"{released:,.2f} ({released / cost['value'][0] - 1:+.2%})",
+    )
+    if privacy["differentially_private"]:
+        spent = f"loss {privacy['loss']:.6g}, {privacy['cumulative_loss']:.6g} in all"
+        table.add_row("privacy", f"ε = {privacy['epsilon']:g}, α = {privacy['alpha']:g}", spent)
+    for check in made.certificate.checks:
+        table.add_row(check.name, f"≤ {check.limit:.4g}", f"{_mark(check.passed)} {check.value:.2e}")
+    out.print(table)
+    out.print(f"[dim]β = {fidelity['beta']:g}; what is not protected is listed in {bundle.MANIFEST}[/]")
+
+
+def _mark(passed: bool) -> str:
+    return "[green]✓[/]" if passed else "[red]✗[/]"
+
+
+def check_rows(checks: Any) -> Table:
+    """A table of checks, for `verify` and others."""
+    table = Table("", "check", "value", "limit", title_justify="left")
+    for check in checks:
+        table.add_row(_mark(check.passed), escape(check.name), f"{check.value:.3g}", f"{check.limit:.4g}")
+    return table

@@ -1,0 +1,76 @@
+"""`gridveil verify DIR` and `gridveil leakcheck ORIGINAL RELEASED`: what others, and what the operator, can check."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from gridveil.api import read_case
+from gridveil.cli.opf import JsonOption
+from gridveil.cli.output import Exit, out, print_json, reporting
+from gridveil.cli.release import check_rows
+from gridveil.release.bundle import certificate_record
+from gridveil.release.leakcheck import leakcheck as check_leaks
+from gridveil.release.verify import verify as verify_bundle
+
+INTERNAL = "INTERNAL: compares with the original network; not for publication"
+
+
+def verify(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a release.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Check a release without the secret: digests, schema, and the certificate recomputed. Exit 0 only if all holds."""
+    with reporting(as_json):
+        certificate = verify_bundle(directory)
+        if as_json:
+            print_json({"status": "verified" if certificate.passed else "rejected", **certificate_record(certificate)})
+        else:
+            out.print(check_rows(certificate.checks))
+            verdict = "[green]every claim holds[/]" if certificate.passed else "[bold red]NOT verified[/]"
+            out.print(f"{escape(str(directory))}: {verdict}")
+    raise SystemExit(int(Exit.OK if certificate.passed else Exit.CHECK_FAILED))
+
+
+def leakcheck(
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The true network: a file or a shipped case.")],
+    released: Annotated[str, typer.Argument(metavar="RELEASED", help="The released file.")],
+    as_json: JsonOption = False,
+) -> None:
+    """For the operator: how well each column of RELEASED predicts the true reactances. The output is INTERNAL."""
+    with reporting(as_json):
+        channels = check_leaks(read_case(original), read_case(released))
+        clean = not any(channel.leaks for channel in channels)
+        if as_json:
+            rows = [asdict(channel) for channel in channels]
+            print_json({"stamp": INTERNAL, "status": "clean" if clean else "leaks", "channels": rows})
+        else:
+            table = Table(
+                "channel",
+                "lines",
+                "median error of x",
+                "within 1 %",
+                "recovered",
+                "",
+                title=INTERNAL,
+                title_style="bold red",
+                title_justify="left",
+            )
+            for one in channels:
+                error = "–" if one.median_error == float("inf") else f"{one.median_error:.1%}"
+                mark = "[red]LEAKS[/]" if one.leaks else "[green]ok[/]"
+                table.add_row(
+                    one.name,
+                    str(one.lines),
+                    error,
+                    f"{one.share_within_1_percent:.0%}",
+                    str(one.recovered),
+                    f"{mark} {one.meaning}",
+                )
+            out.print(table)
+    raise SystemExit(int(Exit.OK if clean else Exit.CHECK_FAILED))

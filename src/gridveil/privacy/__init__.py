@@ -1,0 +1,1 @@
+"""Budgets, exact noise, the ledger. This room has never heard of a grid."""

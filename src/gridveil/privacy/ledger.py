@@ -1,0 +1,228 @@
+"""The ledger: what has been spent on which network, on disk before a random bit is drawn, true after any crash.
+
+One SQLite file in WAL mode with full synchronisation. Entries are only ever appended; each carries a keyed hash of
+itself and of its predecessor, and a keyed head guards the end, so that a changed, removed or foreign entry is found and
+named. A network is known by a keyed fingerprint of its public shape, which says nothing to whoever lacks the key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gridveil.errors import BudgetExceeded, LedgerError
+
+_SCHEMA = """
+CREATE TABLE entries (id INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
+CREATE TABLE head (only INTEGER PRIMARY KEY CHECK (only = 1), count INTEGER NOT NULL, hash TEXT NOT NULL);
+CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
+CREATE TRIGGER entries_keep BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never removed'); END;
+PRAGMA user_version = 1;
+"""
+_APPLICATION = 0x47560001
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A charge that is on disk: its entry number, the network, and what the network has spent with it."""
+
+    entry: int
+    network: str
+    loss: float
+    cumulative: float
+    limit: float | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger."""
+
+    number: int
+    time: str
+    kind: str
+    network: str
+    loss: float
+    details: dict[str, Any]
+
+
+def default_path() -> Path:
+    """Where the ledger is kept if nobody says otherwise."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("APPDATA", Path.home()))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME", Path.home() / ".local" / "share"))
+    return base / "gridveil" / "ledger.db"
+
+
+class Ledger:
+    """An open ledger. Every method opens and closes its own connection, so processes may share the file."""
+
+    def __init__(self, path: Path, key: bytes) -> None:
+        self.path = path
+        self._key = key
+
+    @staticmethod
+    def open(path: Path | str | None = None) -> Ledger:
+        """Open a ledger, making it (and its key, beside it) if it is not there."""
+        path = Path(path) if path is not None else default_path()
+        key_path = path.with_name(path.name + ".key")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists() and not key_path.exists():
+                _create_key(key_path)
+            if not key_path.exists():
+                raise LedgerError(
+                    f"{path} has no key ({key_path} is missing); restore the key file, or use another ledger"
+                )
+            ledger = Ledger(path, bytes.fromhex(key_path.read_text().strip()))
+            ledger._prepare()
+        except (OSError, ValueError) as error:
+            raise LedgerError(
+                f"the ledger {path} cannot be opened ({error}); check the path and its permissions"
+            ) from error
+        return ledger
+
+    def fingerprint(self, shape: bytes) -> str:
+        """The ledger's name for a network."""
+        return hmac.new(self._key, b"network" + shape, hashlib.sha256).hexdigest()[:32]
+
+    def charge(self, network: str, loss: float, details: dict[str, Any]) -> Receipt:
+        """Write a charge and return when it is on disk; refuse it if it exceeds the network's limit."""
+        with self._transaction() as connection:
+            spent, limit = self._state(connection, network)
+            if limit is not None and spent + loss > limit * (1 + 1e-12):
+                raise BudgetExceeded(
+                    f"the release would cost {loss:.6g}; this network has spent {spent:.6g} of its limit {limit:.6g}. "
+                    "Nothing was charged; raise the limit with 'gridveil ledger set-limit' if that is meant"
+                )
+            number = self._append(connection, "charge", network, loss, details)
+        return Receipt(number, network, loss, spent + loss, limit)
+
+    def set_limit(self, network: str, limit: float) -> None:
+        """Set the most a network may ever spend; a limit is an entry like any other."""
+        if not (limit >= 0 and limit < float("inf")):
+            raise LedgerError("a limit is a finite number, 0 or more")
+        with self._transaction() as connection:
+            self._append(connection, "limit", network, 0.0, {"limit": limit})
+
+    def spent(self, network: str) -> tuple[float, float | None]:
+        """(spent, limit) of a network."""
+        with self._connection() as connection:
+            return self._state(connection, network)
+
+    def entries(self) -> list[Entry]:
+        """Every entry, checked against the chain."""
+        with self._connection() as connection:
+            return self._checked(connection)
+
+    def _state(self, connection: sqlite3.Connection, network: str) -> tuple[float, float | None]:
+        spent, limit = 0.0, None
+        for entry in self._checked(connection):
+            if entry.network == network:
+                spent += entry.loss
+                limit = entry.details["limit"] if entry.kind == "limit" else limit
+        return spent, limit
+
+    def _append(
+        self, connection: sqlite3.Connection, kind: str, network: str, loss: float, details: dict[str, Any]
+    ) -> int:
+        count, previous = connection.execute("SELECT count, hash FROM head").fetchone()
+        body = json.dumps(
+            {"time": datetime.now(UTC).isoformat(timespec="seconds"), "kind": kind, "network": network, "loss": loss,
+             "details": details}, sort_keys=True,
+        )  # fmt: skip
+        link = self._link(previous, count + 1, body)
+        connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (count + 1, body, link))
+        connection.execute("UPDATE head SET count = ?, hash = ?", (count + 1, link))
+        return int(count) + 1
+
+    def _link(self, previous: str, number: int, body: str) -> str:
+        return hmac.new(self._key, f"{previous}|{number}|{body}".encode(), hashlib.sha256).hexdigest()
+
+    def _checked(self, connection: sqlite3.Connection) -> list[Entry]:
+        link, result = self._link("", 0, "gridveil"), []
+        rows = connection.execute("SELECT id, body, hash FROM entries ORDER BY id").fetchall()
+        for expected, (number, body, stored) in enumerate(rows, start=1):
+            link = self._link(link, expected, body)
+            if number != expected or not hmac.compare_digest(link, stored):
+                raise LedgerError(
+                    f"entry {expected} of {self.path} was changed or removed, or the key is not this ledger's; "
+                    "restore the file from a backup"
+                )
+            try:
+                result.append(Entry(number, **json.loads(body)))
+            except (TypeError, ValueError) as error:
+                raise LedgerError(f"entry {expected} of {self.path} cannot be read") from error
+        head = connection.execute("SELECT count, hash FROM head").fetchone()
+        if head is None or head[0] != len(rows) or not hmac.compare_digest(head[1], link):
+            raise LedgerError(f"entries at the end of {self.path} were removed; restore the file from a backup")
+        return result
+
+    def _prepare(self) -> None:
+        with self._transaction(create=True) as connection:
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+                for statement in _statements(_SCHEMA):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute("INSERT INTO head VALUES (1, 0, ?)", (self._link("", 0, "gridveil"),))
+            elif connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+                raise LedgerError(f"{self.path} is a database, but not a ledger of this program; use another path")
+        with self._connection() as connection:
+            self._checked(connection)
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                yield connection
+        except sqlite3.DatabaseError as error:
+            raise LedgerError(
+                f"{self.path} is not a usable ledger ({error}); restore it, or use another path"
+            ) from error
+
+    @contextmanager
+    def _transaction(self, create: bool = False) -> Iterator[sqlite3.Connection]:
+        """Exclusive from the first read on, so that two processes can never both see the same remainder."""
+        with self._connection() as connection:
+            connection.execute("BEGIN EXCLUSIVE" if create else "BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+
+def _create_key(path: Path) -> None:
+    """A fresh key, readable by its owner only; it appears whole, and the first of two processes wins."""
+    handle, temporary = tempfile.mkstemp(prefix=".key.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w") as stream:
+            stream.write(secrets.token_hex(32))
+            stream.flush()
+            os.fsync(stream.fileno())
+        with suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        os.unlink(temporary)
+
+
+def _statements(script: str) -> list[str]:
+    """Statements of a script whose triggers contain semicolons."""
+    return [line for line in script.strip().splitlines() if line]

@@ -1,0 +1,82 @@
+"""The bundle on disk: released.m, certificate.json, manifest.json; written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from gridveil.errors import ReleaseError
+from gridveil.exchange.types import Certificate, Check
+
+NETWORK, CERTIFICATE, MANIFEST = "released.m", "certificate.json", "manifest.json"
+
+
+def check_target(target: Path, *, force: bool) -> None:
+    """Refuse a target that exists or cannot be written, before anything is charged."""
+    if target.exists() and not force:
+        raise ReleaseError(f"{target} exists; choose another directory or give --force")
+    if target.exists() and not target.is_dir():
+        raise ReleaseError(f"{target} is not a directory; choose another --out")
+    parent = target.absolute().parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".gridveil.", dir=parent):
+            pass
+    except OSError as error:
+        raise ReleaseError(f"{parent} cannot be written ({error.strerror}); choose another --out") from error
+
+
+@contextmanager
+def staged(target: Path) -> Iterator[Path]:
+    """A directory beside the target that takes its name when everything in it is written, and vanishes otherwise."""
+    parent = target.absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".gridveil.", dir=parent))
+    try:
+        yield staging
+        for file in staging.iterdir():
+            with file.open("rb") as stream:
+                os.fsync(stream.fileno())
+        staging.chmod(0o755)
+        if target.exists():
+            retired = Path(tempfile.mkdtemp(prefix=".gridveil.", dir=parent))
+            target.rename(retired / "old")
+            staging.rename(target)
+            shutil.rmtree(retired)
+        else:
+            staging.rename(target)
+    except OSError as error:
+        raise ReleaseError(f"{target} could not be written ({error.strerror})") from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def to_json(record: dict[str, Any]) -> str:
+    """The JSON text of a record, the same for the same record."""
+    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def certificate_record(certificate: Certificate) -> dict[str, Any]:
+    """A certificate as plain data; an infinite value is written as null."""
+    checks = [asdict(check) for check in certificate.checks]
+    for check in checks:
+        check["value"] = check["value"] if abs(check["value"]) < float("inf") else None
+    return {"passed": certificate.passed, "checks": checks}
+
+
+def read_certificate(record: dict[str, Any]) -> Certificate:
+    """The inverse of `certificate_record`."""
+    return Certificate(tuple(Check(**{**check, "value": float(check["value"] or 0.0)}) for check in record["checks"]))

@@ -1,0 +1,184 @@
+"""The manifest: what was done, what it cost, what is public, what is not protected; and the schema it obeys.
+
+No timing of a sealed step, no seed, no true value, nothing that differs between two secrets with the same noisy values.
+"""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from gridveil.exchange.types import PublicFacts, Repair
+from gridveil.grid import PublicGrid
+from gridveil.privacy.ledger import Receipt
+from gridveil.privacy.noise import Noise
+from gridveil.release.plan import Plan
+from gridveil.repair.repair import DIGITS
+
+FORMAT = "gridveil-release-1"
+RESEARCH = (
+    "RESEARCH MODE: the noise came from a seeded generator. This release is NOT differentially private and must not be "
+    "published as if it were."
+)
+
+
+def manifest(
+    plan: Plan, grid: PublicGrid, facts: PublicFacts, result: Repair, noise: Noise, loss: float, receipt: Receipt | None
+) -> dict[str, Any]:
+    """The record of one release, without the digests, which the bundle adds."""
+    method = plan.method
+    unprotected = np.flatnonzero(method.unprotected(grid))
+    private = noise.private
+    return {
+        "format": FORMAT,
+        "warning": None if private else RESEARCH,
+        "mechanism": {"name": method.name, "version": method.version, "adjacency": method.adjacency},
+        "privacy": {
+            "differentially_private": private,
+            "epsilon": plan.epsilon,
+            "alpha": plan.alpha,
+            "alpha_unit": method.alpha_unit,
+            "loss": loss if private else None,
+            "cumulative_loss": receipt.cumulative if receipt else None,
+            "limit": receipt.limit if receipt else None,
+            "ledger_entry": receipt.entry if receipt else None,
+            "draws": 1,
+            "noise": noise.description,
+        },
+        "fidelity": {
+            "beta": plan.beta,
+            "bound_factor": plan.bound_factor * result.widening,
+            "loss_within": plan.loss_within,
+        },
+        "public_inputs": [
+            {
+                "name": "optimal dispatch cost of the original network",
+                "value": [snapshot.cost for snapshot in facts.snapshots],
+                "source": facts.source,
+                "digits": facts.digits,
+            },
+            *_public_losses(facts),
+        ],
+        "not_protected": stays_public(plan, grid),
+        "unprotected_lines": (unprotected + 1).tolist(),
+        "scrubbed": [
+            "comments, names and extra tables of the input"
+            + (" (bus names kept on request)" if plan.keep_names else ""),
+            "solved voltages, dispatch and flows (those in the file belong to the released network)",
+            "elements out of service, areas, zones, ramp rates, ratings B and C",
+        ],
+        "repair": {"path": result.path, "cuts": result.cuts, "significant_digits": DIGITS},
+        "software": _software(),
+    }
+
+
+def _public_losses(facts: PublicFacts) -> list[dict[str, Any]]:
+    if facts.losses is None:
+        return []
+    return [
+        {"name": "active losses of the original network (p.u.)", "value": list(facts.losses), "source": "declared",
+         "digits": 4},
+    ]  # fmt: skip
+
+
+def stays_public(plan: Plan, grid: PublicGrid) -> list[str]:
+    """What a release by this plan does not protect, in words."""
+    unprotected = np.flatnonzero(plan.method.unprotected(grid))
+    stated = [
+        "the topology: buses, lines and what they join",
+        "loads, generators, their limits and costs",
+        "bus shunts, voltage limits, base voltages",
+        "ratings, angle limits, tap ratios and phase shifts",
+        "which lines are lossless, and the signs of r, x and charging",
+    ]
+    if plan.mechanism != "log":
+        digits = "exactly" if plan.mechanism == "paper" else "to two digits"
+        stated += [f"the ratio of susceptance to conductance of every line, {digits}", "the charging of every line"]
+    if len(unprotected):
+        stated.append(f"all parameters of {len(unprotected)} lines with negative resistance")
+    return stated
+
+
+def _software() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in ("gridveil", "numpy", "scipy", "casadi", "opendp"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "absent"
+    return found
+
+
+_NUMBER, _TEXT, _COUNT = {"type": "number"}, {"type": "string"}, {"type": "integer"}
+
+
+def _maybe(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _object(**properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "GridVeil release manifest",
+    **_object(
+        format={"const": FORMAT},
+        warning=_maybe(_TEXT),
+        mechanism=_object(name={"enum": ["log", "additive", "paper"]}, version=_COUNT, adjacency=_TEXT),
+        privacy=_object(
+            differentially_private={"type": "boolean"}, epsilon=_NUMBER, alpha=_NUMBER, alpha_unit=_TEXT,
+            loss=_maybe(_NUMBER), cumulative_loss=_maybe(_NUMBER), limit=_maybe(_NUMBER), ledger_entry=_maybe(_COUNT),
+            draws={"const": 1}, noise=_TEXT,
+        ),
+        fidelity=_object(beta=_NUMBER, bound_factor=_NUMBER, loss_within=_maybe(_NUMBER)),
+        public_inputs=_list(
+            _object(name=_TEXT, value=_list(_NUMBER), source={"enum": ["published", "declared"]}, digits=_maybe(_COUNT))
+        ),
+        not_protected=_list(_TEXT),
+        unprotected_lines=_list(_COUNT),
+        scrubbed=_list(_TEXT),
+        repair=_object(path={"enum": ["as drawn", "projected"]}, cuts=_COUNT, significant_digits=_COUNT),
+        software={"type": "object"},
+        sha256={"type": "object"},
+    ),
+}  # fmt: skip
+
+
+def schema_faults(value: Any, schema: dict[str, Any], where: str = "manifest") -> list[str]:
+    """Where a JSON value does not obey a schema, in the few words of JSON Schema that ours uses."""
+    if "anyOf" in schema:
+        return (
+            []
+            if any(not schema_faults(value, one, where) for one in schema["anyOf"])
+            else [f"{where} has a wrong value"]
+        )
+    if "const" in schema:
+        return [] if value == schema["const"] else [f"{where} is not {schema['const']!r}"]
+    if "enum" in schema:
+        return [] if value in schema["enum"] else [f"{where} is not one of {schema['enum']}"]
+    kinds: dict[str, tuple[type, ...]] = {
+        "object": (dict,), "array": (list,), "string": (str,), "boolean": (bool,), "null": (type(None),),
+        "integer": (int,), "number": (int, float),
+    }  # fmt: skip
+    if not isinstance(value, kinds[schema["type"]]) or (isinstance(value, bool) and schema["type"] != "boolean"):
+        return [f"{where} is not of type {schema['type']}"]
+    faults: list[str] = []
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            faults += schema_faults(item, schema["items"], f"{where}[{i}]")
+    if isinstance(value, dict) and "properties" in schema:
+        faults += [f"{where}.{name} is missing" for name in schema["required"] if name not in value]
+        faults += [f"{where}.{name} is unknown" for name in value if name not in schema["properties"]]
+        for name, part in schema["properties"].items():
+            if name in value:
+                faults += schema_faults(value[name], part, f"{where}.{name}")
+    return faults

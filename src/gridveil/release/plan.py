@@ -1,0 +1,94 @@
+"""`Plan`: what an operator asks for, checked before anything is charged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from gridveil.errors import PrivacyError, ReleaseError
+from gridveil.exchange.types import Fidelity
+from gridveil.grid import LineKind, PublicGrid
+from gridveil.sealed.facts import DIGITS
+from gridveil.sealed.mechanisms import mechanism
+from gridveil.sealed.mechanisms.base import Mechanism
+
+_UNITS = {"log": "%", "additive": "pu", "paper": "pu"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """ε, α, β and the mechanism. α may carry its unit: '10%' (only `log`) or '0.1pu' (only `additive`, `paper`)."""
+
+    epsilon: float
+    alpha: float | str
+    beta: float
+    mechanism: str = "log"
+    bound_factor: float = 50.0
+    published_cost: float | None = None
+    loss_within: float | None = None
+    keep_names: bool = False
+
+    def __post_init__(self) -> None:
+        if self.mechanism not in _UNITS:
+            raise PrivacyError(f"there is no mechanism '{self.mechanism}' for releases; choose {', '.join(_UNITS)}")
+        object.__setattr__(self, "alpha", _alpha(self.alpha, self.mechanism))
+        for name in ("epsilon", "alpha", "beta"):
+            _positive(name, getattr(self, name))
+        if self.beta >= 1:
+            raise ReleaseError(f"beta = {self.beta:g} would allow any cost; give a share below 1, such as 0.01 for 1 %")
+        if self.mechanism == "log" and float(self.alpha) > 10:
+            raise PrivacyError(
+                f"alpha = {float(self.alpha):g} is relative for the mechanism 'log' (0.1 is ten per cent); "
+                "such a change is no protection but noise, give a value of 10 or less"
+            )
+        if not (isfinite(self.bound_factor) and self.bound_factor > 1):
+            raise ReleaseError("the bound factor must be a finite number above 1")
+        if self.published_cost is not None and not (isfinite(self.published_cost) and self.published_cost != 0):
+            raise ReleaseError("the published cost must be a finite number other than 0")
+        if self.loss_within is not None and not (isfinite(self.loss_within) and self.loss_within > 1):
+            raise ReleaseError("losses can be kept within a factor above 1, such as 1.5")
+        if self.published_cost is None and self.beta <= 0.5 * 10.0 ** (1 - DIGITS) * (1 + self.beta):
+            raise ReleaseError(
+                f"beta = {self.beta:g} is finer than a cost declared to {DIGITS} digits; "
+                "give --published-cost or a larger beta"
+            )
+
+    @property
+    def method(self) -> Mechanism:
+        return mechanism(self.mechanism)
+
+    @property
+    def fidelity(self) -> Fidelity:
+        return Fidelity(self.beta, self.bound_factor, self.loss_within)
+
+    def check_network(self, grid: PublicGrid) -> None:
+        """Refuse a network in which there is nothing to protect."""
+        if not np.any(grid.lines.kind == LineKind.LOSSY):
+            raise ReleaseError(
+                "no line of the network has a positive resistance, so the paper's secret does not exist in it; "
+                "check the branch table's r column"
+            )
+
+
+def _alpha(alpha: float | str, name: str) -> float:
+    if not isinstance(alpha, str):
+        return float(alpha)
+    text = alpha.strip()
+    unit = next((unit for unit in ("%", "pu") if text.endswith(unit)), "")
+    try:
+        value = float(text.removesuffix(unit))
+    except ValueError:
+        raise PrivacyError(f"alpha = '{alpha}' is not a number; write 0.1, 10% or 0.1pu") from None
+    if unit and unit != _UNITS[name]:
+        wanted = {"%": "relative: write 0.1 or 10%", "pu": "in per unit of conductance: write 0.1 or 0.1pu"}[
+            _UNITS[name]
+        ]
+        raise PrivacyError(f"alpha = '{alpha}' has the wrong unit: for the mechanism '{name}' it is {wanted}")
+    return value / 100 if unit == "%" else value
+
+
+def _positive(name: str, value: float) -> None:
+    if not (isfinite(value) and value > 0):
+        raise PrivacyError(f"{name} = {value} must be a positive, finite number")

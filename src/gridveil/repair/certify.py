@@ -1,0 +1,94 @@
+"""`certify`: every promise about a released network, recomputed from what was written, by code that is not the model.
+
+The certificate compares with public facts and noisy values only; no check compares with the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gridveil.exchange.types import Certificate, Check, Fidelity, NoisyLines, PublicFacts
+from gridveil.grid import LineKind, LineParameters, OperatingPoint, PublicGrid, corridors, violations
+from gridveil.nlp.opf import opf_model, solve_opf
+from gridveil.nlp.power_flow import Demand
+from gridveil.nlp.solver import Status
+from gridveil.repair.bounds import parameter_box
+from gridveil.repair.repair import promised
+
+BALANCE = 1e-6
+LIMITS = 1e-5
+EQUAL = 1e-8
+
+
+def certify(
+    grid: PublicGrid,
+    lines: LineParameters,
+    points: Sequence[OperatingPoint],
+    facts: PublicFacts,
+    fidelity: Fidelity,
+    unprotected: Sequence[int] = (),
+) -> Certificate:
+    """Check a network as it was read back from its file; `points` are the operating points written with it."""
+    checks: list[Check] = []
+    model = opf_model(grid)
+    tolerance = promised(facts, fidelity)
+    for step, (snapshot, point) in enumerate(zip(facts.snapshots, points, strict=True)):
+        demand = Demand(snapshot.pd, snapshot.qd)
+        name = f" of step {step + 1}" if len(points) > 1 else ""
+        judged = violations(grid, lines, point, demand)
+        balance = max(judged.balance_p, judged.balance_q)
+        others = [value for key, value in vars(judged).items() if not key.startswith("balance")]
+        checks.append(_at_most(f"balance residual{name} (p.u.)", balance, BALANCE))
+        checks.append(_at_most(f"limit violation{name} (p.u.)", float(np.max(others)), LIMITS))
+        optimum = solve_opf(model, lines, demand)
+        solved = optimum.status is Status.OPTIMAL
+        away = abs(optimum.cost - snapshot.cost) / abs(snapshot.cost) if solved else np.inf
+        checks.append(
+            _at_most(f"cost{name}, re-optimised, away from the public cost (relative)", away, tolerance[step])
+        )
+        if fidelity.loss_within is not None and facts.losses is not None:
+            ratio = float(point.pg.sum() - snapshot.pd.sum()) / facts.losses[step]
+            checks.append(
+                _at_most(f"losses{name}, factor to the public ones", max(ratio, 1 / ratio), fidelity.loss_within)
+            )
+    checks.append(_at_most("lines with the wrong sign of resistance", _wrong_signs(grid, lines), 0))
+    checks.append(
+        _at_most("difference within a corridor (relative)", _corridor_spread(grid, lines, unprotected), EQUAL)
+    )
+    return Certificate(tuple(checks))
+
+
+def bounds_check(grid: PublicGrid, lines: LineParameters, noisy: NoisyLines, factor: float) -> Check:
+    """How far the released parameters lie outside their box, relative to its ends; needs the noisy values."""
+    box = parameter_box(grid, noisy, factor)
+    released = np.zeros(len(box.target))
+    released[box.columns] = np.stack([lines.g, lines.b, lines.bc])
+    size = np.maximum(np.abs(box.low), np.abs(box.high)) + 1e-12
+    outside = np.maximum(box.low - released, released - box.high) / size
+    return _at_most("parameters outside their bounds (relative)", float(np.max(outside, initial=0.0)), EQUAL)
+
+
+def _at_most(name: str, value: float, limit: float) -> Check:
+    return Check(name, float(value), float(limit), bool(value <= limit))
+
+
+def _wrong_signs(grid: PublicGrid, lines: LineParameters) -> int:
+    expected = np.array([1, 0, -1])[grid.lines.kind] if grid.n_line else np.zeros(0)
+    return int(np.count_nonzero(np.sign(lines.g) != expected))
+
+
+def _corridor_spread(grid: PublicGrid, lines: LineParameters, unprotected: Sequence[int]) -> float:
+    """Largest relative difference of z between lines of one corridor with the same public signs."""
+    counted = np.ones(grid.n_line, dtype=bool)
+    counted[list(unprotected)] = False
+    counted &= grid.lines.kind != LineKind.NEGATIVE_RESISTANCE
+    key = corridors(grid) * 9 + grid.lines.kind * 3 + np.sign(lines.b).astype(np.int64) + 1
+    _, group = np.unique(key[counted], return_inverse=True)
+    y = (lines.g + 1j * lines.b)[counted]
+    if y.size == 0:
+        return 0.0
+    first = np.zeros(int(group.max()) + 1, dtype=complex)
+    first[group[::-1]] = y[::-1]
+    return float(np.max(np.abs(y - first[group]) / np.abs(y)))

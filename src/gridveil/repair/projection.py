@@ -1,0 +1,146 @@
+"""Algorithm 1, line 5: the network nearest to the noisy one that is AC-feasible at a cost within β, for every snapshot.
+
+minimise    Σ weight·(y − ỹ)²                                   (s1)
+subject to  power flow of every snapshot with y as variables    (s3), nlp.power_flow
+            (1 − β)·O* ≤ cost ≤ (1 + β)·O*  per snapshot        (s2), nlp.dispatch_cost
+            y in its box                                        (s4), (s5), repair.bounds
+            φ_k + ∇φ_k·(y − y_k) ≥ floor_k                      value-function cuts, repair.faithful
+            losses within their factor                          if wanted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gridveil.arrays import FloatArray
+from gridveil.exchange.types import Fidelity, PublicFacts
+from gridveil.grid import OperatingPoint, PublicGrid
+from gridveil.nlp import ipopt
+from gridveil.nlp.blocks import OBJECTIVE, DistanceBlock
+from gridveil.nlp.dispatch_cost import DispatchCost, dispatch_cost, set_cost_bounds, set_cost_start
+from gridveil.nlp.power_flow import Demand, PowerFlow, power_flow, set_bounds, set_flat_start
+from gridveil.nlp.problem import Layout, LinearTerms, Problem, build
+from gridveil.nlp.solver import Bounds, Outcome, SolverOptions, Start
+from gridveil.repair.bounds import Box
+
+ROOM = 1e-3
+"""Share of every range (voltage, generation, rating, angle difference) that the projection leaves free at its ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """gradient·y ≥ floor: keeps the optimal cost of a snapshot from falling below what β allows."""
+
+    gradient: FloatArray
+    floor: float
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """The projection problem as a pattern; the noisy values, box and costs come with each solve."""
+
+    problem: Problem
+    parameters: slice
+    flows: Sequence[PowerFlow]
+    costs: Sequence[DispatchCost]
+    cost_rows: Sequence[int]
+    loss_rows: Sequence[int]
+    cuts: Sequence[Cut]
+
+
+def projection(grid: PublicGrid, box: Box, steps: int, cuts: Sequence[Cut], keep_losses: bool) -> Projection:
+    """Build the pattern for `steps` snapshots that share the line parameters."""
+    variables, rows = Layout(), Layout(start=1)
+    parameters = variables.add("parameters", len(box.target))
+    blocks: list[object] = [DistanceBlock("distance", parameters, OBJECTIVE)]
+    linear: list[LinearTerms] = []
+    flows, costs, cost_rows, loss_rows = [], [], [], []
+    for step in range(steps):
+        name = f"_{step}"
+        flow = power_flow(grid, variables, rows, parameters[box.columns], name)
+        cost_rows.append(int(rows.add(f"cost{name}", 1)[0]))
+        cost = dispatch_cost(flow, variables, rows, cost_rows[-1], name)
+        if keep_losses:
+            loss_rows.append(int(rows.add(f"losses{name}", 1)[0]))
+            linear.append(LinearTerms(np.full(len(flow.pg), loss_rows[-1]), flow.pg, np.ones(len(flow.pg))))
+        flows.append(flow)
+        costs.append(cost)
+        blocks += [*flow.blocks, *cost.blocks]
+        linear += [*flow.linear, *cost.linear]
+    for row, cut in zip(rows.add("cuts", len(cuts)), cuts, strict=True):
+        used = np.flatnonzero(cut.gradient)
+        linear.append(LinearTerms(np.full(len(used), row), parameters[used], cut.gradient[used]))
+    problem = build(variables, rows, blocks, linear)  # type: ignore[arg-type]
+    return Projection(problem, variables.ranges["parameters"], flows, costs, cost_rows, loss_rows, cuts)
+
+
+def project(
+    model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, beta: Sequence[float], start: Start
+) -> Outcome:
+    """Solve from one start; `beta` is what each snapshot may use of its tolerance."""
+    bounds = _bounds(model, box, facts, fidelity, beta)
+    evaluator = model.problem.evaluator({"distance": (box.target, box.weight)})
+    return ipopt.solve(evaluator, bounds, start, SolverOptions(max_iterations=120))
+
+
+def _bounds(model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, beta: Sequence[float]) -> Bounds:
+    n, m = model.problem.n_variable, model.problem.n_constraint
+    bounds = Bounds(np.full(n, -np.inf), np.full(n, np.inf), np.full(m, -np.inf), np.full(m, np.inf))
+    bounds.x_lower[model.parameters], bounds.x_upper[model.parameters] = box.low, box.high
+    for step, (flow, cost) in enumerate(zip(model.flows, model.costs, strict=True)):
+        snapshot = facts.snapshots[step]
+        set_bounds(flow, Demand(snapshot.pd, snapshot.qd), bounds)
+        _shrink(flow, bounds)
+        set_cost_bounds(cost, bounds)
+        reach = beta[step] * abs(snapshot.cost)
+        at = model.cost_rows[step] - 1
+        bounds.row_lower[at] = snapshot.cost - reach - cost.constant
+        bounds.row_upper[at] = snapshot.cost + reach - cost.constant
+        if model.loss_rows and facts.losses is not None and fidelity.loss_within is not None:
+            lost, at = facts.losses[step], model.loss_rows[step] - 1
+            bounds.row_lower[at] = float(snapshot.pd.sum()) + lost / fidelity.loss_within
+            bounds.row_upper[at] = float(snapshot.pd.sum()) + lost * fidelity.loss_within
+    for k, cut in enumerate(model.cuts):
+        bounds.row_lower[model.problem.rows.ranges["cuts"].start - 1 + k] = cut.floor
+    return bounds
+
+
+def _shrink(flow: PowerFlow, bounds: Bounds) -> None:
+    """Keep the operating point a little inside its limits.
+
+    The nearest feasible network has no room to move: its AC-OPF would have a single feasible point, which no solver
+    can find reliably, neither ours nor a user's. A released network has some room by construction.
+    """
+    for columns in (flow.vm, flow.pg, flow.qg):
+        low, high = bounds.x_lower[columns], bounds.x_upper[columns]
+        room = np.where(np.isfinite(low) & np.isfinite(high), ROOM * (high - low), 0.0)
+        bounds.x_lower[columns], bounds.x_upper[columns] = low + room, high - room
+    for rows in (flow.rating_from - 1, flow.rating_to - 1):
+        bounds.row_upper[rows] *= 1.0 - ROOM
+    low, high = bounds.row_lower[flow.angle_difference - 1], bounds.row_upper[flow.angle_difference - 1]
+    room = np.where(np.isfinite(low) & np.isfinite(high), ROOM * (high - low), 0.0)
+    bounds.row_lower[flow.angle_difference - 1], bounds.row_upper[flow.angle_difference - 1] = low + room, high - room
+
+
+def starts(model: Projection, box: Box, near: Sequence[OperatingPoint] | None) -> list[Start]:
+    """The noisy values with, in order: the noisy network's own operating points if it has them; flat voltages."""
+    result = []
+    first = np.zeros(model.problem.n_variable)
+    first[model.parameters] = box.clip()
+    if near is not None:
+        x = first.copy()
+        for flow, point in zip(model.flows, near, strict=True):
+            x[flow.vm], x[flow.va], x[flow.pg], x[flow.qg] = point.vm, point.va, point.pg, point.qg
+        result.append((x, 0.1, False))
+    for idle, mu, default_ordering in ((False, 1.0, False), (False, 10.0, False), (True, 1.0, True)):
+        x = first.copy()
+        for flow in model.flows:
+            set_flat_start(flow, x, idle=idle)
+        result.append((x, mu, default_ordering))
+    for x, _, _ in result:
+        for cost in model.costs:
+            set_cost_start(cost, x)
+    return [Start(*one) for one in result]

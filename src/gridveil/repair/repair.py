@@ -1,0 +1,235 @@
+"""`repair`: from noisy lines to a network that is AC-feasible and whose *re-optimised* cost keeps the promise β.
+
+1. If the noisy network, clipped into its box, is feasible and faithful as it is, it is the answer.
+2. Else project (repair.projection), then solve the AC-OPF of the result. Its optimum may be cheaper than β allows: the
+   projection bounds the cost of one dispatch only. Then cut: φ_k + ∇φ_k·(y − y_k) ≥ floor, and project again.
+3. Where nothing is found, widen the box by fixed steps. All of it is post-processing of public data: no ε is spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gridveil.arrays import FloatArray
+from gridveil.errors import RepairFailed
+from gridveil.exchange.types import Fidelity, NoisyLines, PublicFacts, Repair
+from gridveil.grid import LineParameters, OperatingPoint, PublicGrid
+from gridveil.nlp.opf import OpfModel, Solution, opf_model, solve_opf
+from gridveil.nlp.power_flow import Demand
+from gridveil.nlp.sensitivity import cost_gradient
+from gridveil.nlp.solver import SolverOptions, Status
+from gridveil.repair.bounds import WIDENING, Box, parameter_box
+from gridveil.repair.projection import Cut, project, projection, starts
+
+MOST_CUTS = 4
+MOST_CLIMBS = 30
+MARGIN = 0.02
+"""Share of β that the projection keeps in hand, against the solver's tolerance and the rounding of the written file."""
+DIGITS = 9
+"""Significant digits of released parameters."""
+
+
+def repair(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: Fidelity) -> Repair:
+    """The nearest network that keeps the promise, or `RepairFailed`."""
+    beta = promised(facts, fidelity)
+    model = opf_model(grid)
+    box = parameter_box(grid, noisy, fidelity.bound_factor)
+    clipped = rounded(box.lines(box.clip()))
+    # to prove that the network as drawn is infeasible would cost more than to repair it
+    quick = SolverOptions(max_iterations=40 if grid.n_bus < 1000 else 80, starts=1, max_restoration=4)
+    before = _optima(model, clipped, facts, None, quick)
+    if _faithful(before, facts, beta) == 0 and _keeps_losses(before, facts, fidelity):
+        return _result(clipped, before, "as drawn", 0, 1.0, 0)
+    near = [one.point for one in before] if all(one.status is Status.OPTIMAL for one in before) else None
+    # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
+    cuts = _cuts(model, box, clipped, before, facts, beta) if _faithful(before, facts, beta) < 0 else []
+    tried = 0
+    for widening in WIDENING:
+        box = parameter_box(grid, noisy, fidelity.bound_factor * widening)
+        found, used = _project_and_cut(model, box, facts, fidelity, near, cuts, widening)
+        tried += used
+        if found is not None:
+            return found
+    raise RepairFailed(
+        f"no AC-feasible network with a cost within {fidelity.beta:.4g} of the public one was found in {tried} "
+        f"projections, up to a bound factor of {fidelity.bound_factor * WIDENING[-1]:g}; "
+        "try a smaller alpha or a larger beta"
+    )
+
+
+def promised(facts: PublicFacts, fidelity: Fidelity) -> list[float]:
+    """The tolerance of each snapshot towards the *stated* cost, such that β holds towards the true one.
+
+    A declared cost is rounded; what the rounding may hide is taken off β.
+    """
+    left = [fidelity.beta - facts.rounding(step) * (1 + fidelity.beta) for step in range(len(facts.snapshots))]
+    if min(left) <= 0:
+        raise RepairFailed(
+            f"beta = {fidelity.beta:g} is finer than the rounding of the declared cost; publish the cost or raise beta"
+        )
+    return left
+
+
+def rounded(lines: LineParameters) -> LineParameters:
+    """Parameters as the released file will have them: r, x and bc to a fixed number of significant digits."""
+    r, x = lines.impedance()
+    return LineParameters.from_impedance(*(significant(values, DIGITS) for values in (r, x, lines.bc)))
+
+
+def significant(values: FloatArray, digits: int) -> FloatArray:
+    """Rounded to significant digits, as decimal text would have them."""
+    return np.array([float(f"{value:.{digits - 1}e}") for value in values.tolist()]).reshape(values.shape)
+
+
+def _optima(
+    model: OpfModel,
+    lines: LineParameters,
+    facts: PublicFacts,
+    near: Sequence[OperatingPoint] | None,
+    options: SolverOptions | None = None,
+) -> list[Solution]:
+    points = near if near is not None else [None] * len(facts.snapshots)
+    return [
+        solve_opf(model, lines, Demand(snapshot.pd, snapshot.qd), options, near=point)
+        for snapshot, point in zip(facts.snapshots, points, strict=True)
+    ]
+
+
+def _faithful(optima: Sequence[Solution], facts: PublicFacts, beta: Sequence[float]) -> int:
+    """0 if every snapshot is optimal and within β; −1 if one is too cheap (a cut can help); 1 otherwise."""
+    verdict = 0
+    for optimum, snapshot, tolerance in zip(optima, facts.snapshots, beta, strict=True):
+        away = optimum.cost - snapshot.cost
+        if optimum.status is not Status.OPTIMAL or away > tolerance * abs(snapshot.cost):
+            return 1
+        if away < -tolerance * abs(snapshot.cost):
+            verdict = -1
+    return verdict
+
+
+def _keeps_losses(optima: Sequence[Solution], facts: PublicFacts, fidelity: Fidelity) -> bool:
+    if fidelity.loss_within is None or facts.losses is None:
+        return True
+    for optimum, snapshot, lost in zip(optima, facts.snapshots, facts.losses, strict=True):
+        ours = float(optimum.point.pg.sum() - snapshot.pd.sum())
+        if not lost / fidelity.loss_within <= ours <= lost * fidelity.loss_within:
+            return False
+    return True
+
+
+def _project_and_cut(
+    model: OpfModel,
+    box: Box,
+    facts: PublicFacts,
+    fidelity: Fidelity,
+    near: Sequence[OperatingPoint] | None,
+    first_cuts: Sequence[Cut],
+    widening: float,
+) -> tuple[Repair | None, int]:
+    """Project and cut within one box; the number of projections is returned even where nothing was found."""
+    beta = promised(facts, fidelity)
+    aim = [(1 - MARGIN) * tolerance for tolerance in beta]
+    cuts = list(first_cuts)
+    tried = 0
+    while len(cuts) <= MOST_CUTS:
+        program = projection(model.grid, box, len(facts.snapshots), cuts, fidelity.loss_within is not None)
+        for start in starts(program, box, near):
+            tried += 1
+            outcome = project(program, box, facts, fidelity, aim, start)
+            if outcome.status is Status.OPTIMAL:
+                break
+        else:
+            return None, tried
+        lines = rounded(box.lines(np.clip(outcome.x[program.parameters], box.low, box.high)))
+        points = [_point(flow, outcome.x) for flow in program.flows]
+        optima = _optima(model, lines, facts, points)
+        verdict = _faithful(optima, facts, beta)
+        if verdict == 0 and _keeps_losses(optima, facts, fidelity):
+            return _result(lines, optima, "projected", len(cuts), widening, tried), tried
+        if verdict >= 0:
+            return None, tried
+        near = [one.point for one in optima]
+        cuts += _cuts(model, box, lines, optima, facts, beta)
+    climbed = _climb(model, box, lines, optima, facts, fidelity)
+    return (None if climbed is None else _result(*climbed, "projected", len(cuts), widening, tried)), tried
+
+
+def _climb(
+    model: OpfModel,
+    box: Box,
+    lines: LineParameters,
+    optima: Sequence[Solution],
+    facts: PublicFacts,
+    fidelity: Fidelity,
+) -> tuple[LineParameters, list[Solution]] | None:
+    """Raise an optimum that cuts could not lift: steps along the gradient of the cost, halved when they overshoot.
+
+    Cuts bound a cost that is concave in the parameters from above only, and where the feasible set is thin they zigzag.
+    The gradient is taken in the metric of the distance, so that a step changes the network as little as it can.
+    """
+    beta = promised(facts, fidelity)
+    share = 1.0
+    for _ in range(MOST_CLIMBS):
+        cuts = _cuts(model, box, lines, optima, facts, beta)
+        current = _parameters(box, lines)
+        direction = sum((cut.gradient for cut in cuts), np.zeros(len(current))) / box.weight
+        direction[box.low == box.high] = 0.0
+        rise = min(float(cut.gradient @ direction) for cut in cuts)
+        if not rise > 0:
+            return None
+        needed = max(cut.floor - float(cut.gradient @ current) for cut in cuts)
+        step = current + share * (needed / rise) * direction
+        tried = rounded(box.lines(np.clip(step, box.low, box.high)))
+        found = _optima(model, tried, facts, [one.point for one in optima])
+        verdict = _faithful(found, facts, beta)
+        if verdict == 0 and _keeps_losses(found, facts, fidelity):
+            return tried, found
+        if verdict < 0:
+            lines, optima, share = tried, found, min(1.0, 2.0 * share)
+        else:
+            share /= 2.0
+    return None
+
+
+def _parameters(box: Box, lines: LineParameters) -> FloatArray:
+    """The parameter columns of given lines."""
+    result = np.zeros(len(box.target))
+    result[box.columns] = np.stack([lines.g, lines.b, lines.bc])
+    return result
+
+
+def _cuts(
+    model: OpfModel,
+    box: Box,
+    lines: LineParameters,
+    optima: Sequence[Solution],
+    facts: PublicFacts,
+    beta: Sequence[float],
+) -> list[Cut]:
+    """A cut for every snapshot whose optimum is too cheap, aimed a little inside the promise."""
+    result = []
+    current = _parameters(box, lines)
+    for optimum, snapshot, tolerance in zip(optima, facts.snapshots, beta, strict=True):
+        if optimum.cost >= snapshot.cost - tolerance * abs(snapshot.cost):
+            continue
+        gradient = np.zeros(len(box.target))
+        np.add.at(gradient, box.columns, cost_gradient(model.grid, lines, optimum))
+        floor = snapshot.cost - 0.9 * tolerance * abs(snapshot.cost) - optimum.cost + float(gradient @ current)
+        size = np.abs(gradient).max()
+        result.append(Cut(gradient / size, floor / size))
+    return result
+
+
+def _point(flow: object, x: FloatArray) -> OperatingPoint:
+    """The voltages and generation of a snapshot in a projection's solution; flows are not needed of a start."""
+    vm, va, pg, qg = (x[getattr(flow, name)] for name in ("vm", "va", "pg", "qg"))
+    none = np.zeros(0)
+    return OperatingPoint(vm, va, pg, qg, none, none, none, none, np.nan)
+
+
+def _result(
+    lines: LineParameters, optima: Sequence[Solution], path: str, cuts: int, widening: float, tried: int
+) -> Repair:
+    return Repair(lines, tuple(one.point for one in optima), path, cuts, widening, tried)

@@ -1,0 +1,27 @@
+"""`laplace`: the paper's baseline, noise without any repair. For studies only; a release never uses it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gridveil.exchange.types import NoisyLines
+from gridveil.privacy.noise import Noise
+from gridveil.sealed.mechanisms.additive import AdditiveMechanism, assemble, secret_groups, secrets
+from gridveil.sealed.split import SecretNetwork
+
+
+class LaplaceBaseline(AdditiveMechanism):
+    """g̃ = g + Lap(α/ε) and b̃ = ρ·g̃ with the exact ratio, released as it falls."""
+
+    name = "laplace"
+
+    def perturb(self, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
+        lines, grid = network.lines._open(), network.grid
+        protected = ~self.unprotected(grid)
+        group = secret_groups(grid, lines, ~protected)
+        secret, lossless, ratio = secrets(grid, lines, group)
+        drawn = secret.copy()
+        asked = np.unique(group[protected])
+        drawn[asked] = noise.laplace(secret[asked], alpha, epsilon)
+        g, b = assemble(drawn, lossless, ratio, group, lines, protected)
+        return NoisyLines(self.name, group, g, b, lines.bc, protected, charging_moves=False, relative=False)

@@ -1,0 +1,57 @@
+"""`seal`: a case becomes a public half that anyone may see and a secret half that only mechanisms open."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from gridveil.casefile import Case
+from gridveil.casefile.to_network import to_network
+from gridveil.errors import WallBreach
+from gridveil.grid import LineKind, LineParameters, Network, PublicGrid
+
+
+class SecretLines:
+    """True line parameters behind a door: no repr, no pickle, no iteration, no comparison shows a value."""
+
+    __slots__ = ("__lines",)
+
+    def __init__(self, lines: LineParameters) -> None:
+        self.__lines = lines
+
+    def _open(self) -> LineParameters:
+        """For `sealed/` and for studies that compare with the truth; nothing else calls this."""
+        return self.__lines
+
+    def __repr__(self) -> str:
+        return f"SecretLines({len(self.__lines.g)} lines)"
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise WallBreach("secret lines cannot be copied, pickled, iterated or compared")
+
+    __reduce__ = __reduce_ex__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
+    __iter__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __array__ = _refuse
+    __hash__ = object.__hash__
+
+
+class SecretNetwork:
+    """A sealed network: its public grid, its secret lines, and the names of its buses if it has any."""
+
+    def __init__(self, grid: PublicGrid, lines: SecretLines, bus_names: tuple[str, ...] | None = None) -> None:
+        self.grid = grid
+        self.lines = lines
+        self.bus_names = bus_names
+
+    def __repr__(self) -> str:
+        lossless = int((self.grid.lines.kind == LineKind.LOSSLESS).sum())
+        return f"SecretNetwork({self.grid.n_bus} buses, {self.grid.n_line} lines, {lossless} of them lossless)"
+
+
+def split(case: Case | Network) -> SecretNetwork:
+    """Seal a case."""
+    network = case if isinstance(case, Network) else to_network(case)
+    names: tuple[str, ...] | None = None
+    if isinstance(case, Case):
+        cell = case.extras.get("bus_name")
+        if isinstance(cell, tuple) and len(cell) == network.grid.n_bus == len(case.bus):
+            names = tuple(str(row[0]) for row in cell)
+    return SecretNetwork(network.grid, SecretLines(network.lines), names)
