@@ -26,8 +26,8 @@ import gridveil as gv
 from gridveil.errors import ReleaseError
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.privacy.noise import SeededNoise
-from gridveil.release.pipeline import release
-from gridveil.release.plan import Plan
+from gridveil.publish.pipeline import release
+from gridveil.publish.plan import Plan
 from gridveil.repair.repair import repair
 from gridveil.sealed.split import split
 

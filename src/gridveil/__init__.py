@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from gridveil.nlp.solver import SolverOptions, Status
     from gridveil.privacy.ledger import Ledger
     from gridveil.privacy.noise import SeededNoise
-    from gridveil.release.pipeline import Release, release
-    from gridveil.release.plan import Plan
-    from gridveil.release.verify import verify
+    from gridveil.publish.pipeline import Release, release
+    from gridveil.publish.plan import Plan
+    from gridveil.publish.verify import verify
     from gridveil.sealed.split import SecretNetwork
 
 _HOME = {
@@ -35,10 +35,10 @@ _HOME = {
     "solve_opf": "gridveil.api",
     "Ledger": "gridveil.privacy.ledger",
     "SeededNoise": "gridveil.privacy.noise",
-    "Release": "gridveil.release.pipeline",
-    "release": "gridveil.release.pipeline",
-    "Plan": "gridveil.release.plan",
-    "verify": "gridveil.release.verify",
+    "Release": "gridveil.publish.pipeline",
+    "release": "gridveil.publish.pipeline",
+    "Plan": "gridveil.publish.plan",
+    "verify": "gridveil.publish.verify",
     "SecretNetwork": "gridveil.sealed.split",
     "Case": "gridveil.casefile",
     "read": "gridveil.casefile",

@@ -15,7 +15,7 @@ from gridveil.cli.output import out, print_json, reporting
 from gridveil.cli.release import LedgerOption
 from gridveil.errors import LedgerError
 from gridveil.privacy.ledger import Ledger, default_path
-from gridveil.release.pipeline import shape
+from gridveil.publish.pipeline import shape
 
 app = typer.Typer(no_args_is_help=True, help="Show, verify, limit and export the ledger of spent privacy.")
 

@@ -15,11 +15,11 @@ from gridveil.cli.output import err, out, print_json, reporting
 from gridveil.errors import ReleaseError
 from gridveil.privacy.ledger import Ledger, default_path
 from gridveil.privacy.noise import Noise, SeededNoise
-from gridveil.release import bundle
-from gridveil.release.manifest import RESEARCH, stays_public
-from gridveil.release.pipeline import Release, shape
-from gridveil.release.pipeline import release as make_release
-from gridveil.release.plan import Plan
+from gridveil.publish import bundle
+from gridveil.publish.manifest import RESEARCH, stays_public
+from gridveil.publish.pipeline import Release, shape
+from gridveil.publish.pipeline import release as make_release
+from gridveil.publish.plan import Plan
 from gridveil.sealed.split import SecretNetwork, split
 
 LedgerOption = Annotated[

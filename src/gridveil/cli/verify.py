@@ -14,9 +14,9 @@ from gridveil.api import read_case
 from gridveil.cli.opf import JsonOption
 from gridveil.cli.output import Exit, out, print_json, reporting
 from gridveil.cli.release import check_rows
-from gridveil.release.bundle import certificate_record
-from gridveil.release.leakcheck import leakcheck as check_leaks
-from gridveil.release.verify import verify as verify_bundle
+from gridveil.publish.bundle import certificate_record
+from gridveil.publish.leakcheck import leakcheck as check_leaks
+from gridveil.publish.verify import verify as verify_bundle
 
 INTERNAL = "INTERNAL: compares with the original network; not for publication"
 

@@ -85,12 +85,8 @@ def solve_opf(
     demand: Demand | None = None,
     options: SolverOptions | None = None,
     progress: Progress | None = None,
-    near: OperatingPoint | None = None,
 ) -> Solution:
-    """Solve from a short, fixed list of starts until one ends optimal, or two agree that the problem is infeasible.
-
-    A point that is known to be `near` is tried before them.
-    """
+    """Solve from a short, fixed list of starts until one ends optimal, or two agree that the problem is infeasible."""
     options = options or SolverOptions()
     demand = demand or Demand(model.grid.buses.pd, model.grid.buses.qd)
     check_length(model.grid.n_bus, pd=demand.pd, qd=demand.qd)
@@ -99,7 +95,7 @@ def solve_opf(
     bounds = _bounds(model, demand)
     starved = _free_empty_rows(model, bounds)
     solutions: list[Solution] = []
-    for start in [*_starts_near(model, near), *_starts(model)][: options.starts]:
+    for start in _starts(model)[: options.starts]:
         outcome = ipopt.solve(evaluator, bounds, start, options, progress)
         solution = _solution(model, lines, demand, outcome)
         solutions.append(solution)
@@ -149,16 +145,6 @@ def _starts(model: OpfModel) -> list[Start]:
         set_cost_start(model.cost, x)
         starts.append(Start(x, mu, default_ordering))
     return starts
-
-
-def _starts_near(model: OpfModel, near: OperatingPoint | None) -> list[Start]:
-    """A given point, with a barrier small enough not to be pushed far from it."""
-    if near is None:
-        return []
-    x = np.zeros(model.problem.n_variable)
-    x[model.flow.vm], x[model.flow.va], x[model.flow.pg], x[model.flow.qg] = near.vm, near.va, near.pg, near.qg
-    set_cost_start(model.cost, x)
-    return [Start(x, mu=1e-2)]
 
 
 def _solution(model: OpfModel, lines: LineParameters, demand: Demand, outcome: Outcome) -> Solution:

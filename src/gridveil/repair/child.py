@@ -14,7 +14,7 @@ from gridveil.exchange.wire import dumps, loads
 from gridveil.grid import PublicGrid
 from gridveil.repair.repair import repair
 
-FORBIDDEN = ("gridveil.sealed", "gridveil.privacy", "gridveil.casefile", "gridveil.release")
+FORBIDDEN = ("gridveil.sealed", "gridveil.privacy", "gridveil.casefile", "gridveil.publish")
 
 
 def repair_in_child(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: Fidelity) -> Repair:

@@ -23,7 +23,8 @@ from gridveil.nlp.solver import SolverOptions, Status
 from gridveil.repair.bounds import WIDENING, Box, parameter_box
 from gridveil.repair.projection import Cut, project, projection, starts
 
-MOST_CUTS = 4
+MOST_ROUNDS = 5
+"""Projections with cuts before the cost is raised by other means."""
 MOST_CLIMBS = 30
 MARGIN = 0.02
 """Share of β that the projection keeps in hand, against the solver's tolerance and the rounding of the written file."""
@@ -39,7 +40,7 @@ def repair(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: Fi
     clipped = rounded(box.lines(box.clip()))
     # to prove that the network as drawn is infeasible would cost more than to repair it
     quick = SolverOptions(max_iterations=40 if grid.n_bus < 1000 else 80, starts=1, max_restoration=4)
-    before = _optima(model, clipped, facts, None, quick)
+    before = _optima(model, clipped, facts, quick)
     if _faithful(before, facts, beta) == 0 and _keeps_losses(before, facts, fidelity):
         return _result(clipped, before, "as drawn", 0, 1.0, 0)
     near = [one.point for one in before] if all(one.status is Status.OPTIMAL for one in before) else None
@@ -84,17 +85,10 @@ def significant(values: FloatArray, digits: int) -> FloatArray:
 
 
 def _optima(
-    model: OpfModel,
-    lines: LineParameters,
-    facts: PublicFacts,
-    near: Sequence[OperatingPoint] | None,
-    options: SolverOptions | None = None,
+    model: OpfModel, lines: LineParameters, facts: PublicFacts, options: SolverOptions | None = None
 ) -> list[Solution]:
-    points = near if near is not None else [None] * len(facts.snapshots)
-    return [
-        solve_opf(model, lines, Demand(snapshot.pd, snapshot.qd), options, near=point)
-        for snapshot, point in zip(facts.snapshots, points, strict=True)
-    ]
+    """The AC-OPF of every snapshot, from the starts that the certificate and every user will have too."""
+    return [solve_opf(model, lines, Demand(one.pd, one.qd), options) for one in facts.snapshots]
 
 
 def _faithful(optima: Sequence[Solution], facts: PublicFacts, beta: Sequence[float]) -> int:
@@ -133,7 +127,7 @@ def _project_and_cut(
     aim = [(1 - MARGIN) * tolerance for tolerance in beta]
     cuts = list(first_cuts)
     tried = 0
-    while len(cuts) <= MOST_CUTS:
+    for _ in range(MOST_ROUNDS):
         program = projection(model.grid, box, len(facts.snapshots), cuts, fidelity.loss_within is not None)
         for start in starts(program, box, near):
             tried += 1
@@ -143,8 +137,7 @@ def _project_and_cut(
         else:
             return None, tried
         lines = rounded(box.lines(np.clip(outcome.x[program.parameters], box.low, box.high)))
-        points = [_point(flow, outcome.x) for flow in program.flows]
-        optima = _optima(model, lines, facts, points)
+        optima = _optima(model, lines, facts)
         verdict = _faithful(optima, facts, beta)
         if verdict == 0 and _keeps_losses(optima, facts, fidelity):
             return _result(lines, optima, "projected", len(cuts), widening, tried), tried
@@ -182,7 +175,7 @@ def _climb(
         needed = max(cut.floor - float(cut.gradient @ current) for cut in cuts)
         step = current + share * (needed / rise) * direction
         tried = rounded(box.lines(np.clip(step, box.low, box.high)))
-        found = _optima(model, tried, facts, [one.point for one in optima])
+        found = _optima(model, tried, facts)
         verdict = _faithful(found, facts, beta)
         if verdict == 0 and _keeps_losses(found, facts, fidelity):
             return tried, found
@@ -220,13 +213,6 @@ def _cuts(
         size = np.abs(gradient).max()
         result.append(Cut(gradient / size, floor / size))
     return result
-
-
-def _point(flow: object, x: FloatArray) -> OperatingPoint:
-    """The voltages and generation of a snapshot in a projection's solution; flows are not needed of a start."""
-    vm, va, pg, qg = (x[getattr(flow, name)] for name in ("vm", "va", "pg", "qg"))
-    none = np.zeros(0)
-    return OperatingPoint(vm, va, pg, qg, none, none, none, none, np.nan)
 
 
 def _result(

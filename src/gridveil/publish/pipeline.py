@@ -17,9 +17,9 @@ from gridveil.exchange.types import Certificate, Fidelity, NoisyLines, PublicFac
 from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid
 from gridveil.privacy.ledger import Ledger, Receipt
 from gridveil.privacy.noise import ExactNoise, Noise
-from gridveil.release import bundle
-from gridveil.release.manifest import manifest
-from gridveil.release.plan import Plan
+from gridveil.publish import bundle
+from gridveil.publish.manifest import manifest
+from gridveil.publish.plan import Plan
 from gridveil.repair.certify import bounds_check, certify
 from gridveil.repair.child import repair_in_child
 from gridveil.sealed.facts import declare_facts

@@ -15,7 +15,7 @@ from gridveil.exchange.types import PublicFacts, Repair
 from gridveil.grid import PublicGrid
 from gridveil.privacy.ledger import Receipt
 from gridveil.privacy.noise import Noise
-from gridveil.release.plan import Plan
+from gridveil.publish.plan import Plan
 from gridveil.repair.repair import DIGITS
 
 FORMAT = "gridveil-release-1"

@@ -14,8 +14,8 @@ from gridveil.casefile.to_network import to_network
 from gridveil.errors import GridVeilError, ReleaseError
 from gridveil.exchange.types import Certificate, Check, Fidelity, PublicFacts, Snapshot
 from gridveil.grid import operating_point
-from gridveil.release import bundle
-from gridveil.release.manifest import SCHEMA, schema_faults
+from gridveil.publish import bundle
+from gridveil.publish.manifest import SCHEMA, schema_faults
 from gridveil.repair.certify import certify
 
 

@@ -1,0 +1,201 @@
+"""The repair: what it returns keeps every promise, what it cannot do it says, and it never needs the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gridveil as gv
+from gridveil.errors import RepairFailed
+from gridveil.exchange.types import Fidelity, NoisyLines, PublicFacts, Snapshot
+from gridveil.exchange.wire import dumps, loads
+from gridveil.grid import LineKind, LineParameters, Network
+from gridveil.nlp import opf
+from gridveil.nlp.sensitivity import cost_gradient
+from gridveil.privacy.noise import SeededNoise
+from gridveil.repair import repair as repair_module
+from gridveil.repair.bounds import parameter_box
+from gridveil.repair.certify import bounds_check, certify
+from gridveil.repair.child import repair_in_child
+from gridveil.repair.repair import repair, rounded
+from gridveil.sealed.facts import declare_facts, significant
+from gridveil.sealed.mechanisms import mechanism
+from gridveil.sealed.split import split
+
+
+def drawn(name: str, method: str, alpha: float, seed: int) -> tuple[Network, NoisyLines, PublicFacts]:
+    network = gv.load(name)
+    secret = split(network)
+    return network, mechanism(method).perturb(secret, 1.0, alpha, SeededNoise(seed)), declare_facts(secret)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "alpha", "seed"),
+    [
+        ("case5", "log", 0.1, 0),
+        ("case5", "log", 0.3, 2),
+        ("case14", "additive", 1.0, 0),
+        ("case14", "paper", 1.0, 1),
+        ("case30", "log", 0.1, 1),
+        ("case30", "paper", 0.1, 2),
+        ("case39", "log", 1.0, 0),
+        ("case57", "log", 0.3, 3),
+    ],
+)
+def test_promises_hold(name: str, method: str, alpha: float, seed: int) -> None:
+    network, noisy, facts = drawn(name, method, alpha, seed)
+    grid, fidelity = network.grid, Fidelity(0.01)
+    result = repair(grid, noisy, facts, fidelity)
+    alone = tuple(np.flatnonzero(~noisy.protected).tolist())
+    assert certify(grid, result.lines, result.points, facts, fidelity, alone).failed == ()
+    assert bounds_check(grid, result.lines, noisy, 50 * result.widening).passed
+    # towards the true, unrounded cost too
+    true = gv.solve_opf(network).cost
+    assert abs(gv.solve_opf(Network(grid, result.lines)).cost / true - 1) <= 0.01
+    assert np.all(result.lines.g[grid.lines.kind == LineKind.LOSSY] > 0)
+    for group in np.unique(noisy.group):
+        members = noisy.group == group
+        assert np.ptp(result.lines.g[members]) == np.ptp(result.lines.b[members]) == 0
+
+
+def test_a_faithful_draw_is_released_as_it_is() -> None:
+    network, noisy, facts = drawn("case39", "log", 0.01, 0)
+    result = repair(network.grid, noisy, facts, Fidelity(0.01))
+    assert result.path == "as drawn"
+    assert result.lines.b == pytest.approx(noisy.b, rel=1e-8)
+
+
+def test_cuts_are_needed_and_work() -> None:
+    """case30 at α = 0.1: the network as drawn is feasible and more than 1 % too cheap."""
+    network, noisy, facts = drawn("case30", "log", 0.1, 0)
+    cheap = gv.solve_opf(Network(network.grid, LineParameters(noisy.g, noisy.b, noisy.bc))).require()
+    assert cheap.cost < 0.99 * facts.snapshots[0].cost
+    result = repair(network.grid, noisy, facts, Fidelity(0.01))
+    assert result.cuts >= 1
+    assert gv.solve_opf(Network(network.grid, result.lines)).cost > 0.99 * facts.snapshots[0].cost
+
+
+def no_cuts_at_first(cuts: Callable[..., Any]) -> Callable[..., Any]:
+    """The network as drawn yields no cut; later calls do."""
+    seen: list[int] = []
+
+    def later(*arguments: Any) -> Any:
+        seen.append(1)
+        return cuts(*arguments) if len(seen) > 1 else []
+
+    return later
+
+
+def test_climbing_works_without_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, noisy, facts = drawn("case30", "log", 0.1, 0)
+    monkeypatch.setattr(repair_module, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(repair_module, "_cuts", no_cuts_at_first(repair_module._cuts))
+    result = repair(network.grid, noisy, facts, Fidelity(0.01))
+    assert abs(gv.solve_opf(Network(network.grid, result.lines)).cost / facts.snapshots[0].cost - 1) <= 0.01
+
+
+def test_cost_gradient_against_finite_differences() -> None:
+    network = gv.load("case5")
+    model = opf.opf_model(network.grid)
+    lines = network.lines
+    gradient = cost_gradient(network.grid, lines, opf.solve_opf(model, lines).require())
+    for which, name in enumerate(("g", "b", "bc")):
+        for line in range(network.grid.n_line):
+            costs = []
+            for sign in (1, -1):
+                parts = {key: getattr(lines, key).copy() for key in ("g", "b", "bc")}
+                parts[name][line] += sign * 1e-3
+                costs.append(opf.solve_opf(model, LineParameters(**parts)).require().cost)
+            assert gradient[which, line] == pytest.approx((costs[0] - costs[1]) / 2e-3, abs=0.3)
+
+
+def test_losses_are_kept_on_request() -> None:
+    network = gv.load("case14")
+    secret = split(network)
+    facts = declare_facts(secret, losses=True)
+    assert facts.losses is not None
+    noisy = mechanism("log").perturb(secret, 1.0, 1.0, SeededNoise(4))
+    result = repair(network.grid, noisy, facts, Fidelity(0.01, loss_within=1.05))
+    lost = float(result.points[0].pg.sum() - network.grid.buses.pd.sum())
+    assert 1 / 1.05 <= lost / facts.losses[0] <= 1.05
+
+
+def test_impossible_is_said() -> None:
+    network, noisy, facts = drawn("case5", "log", 0.1, 0)
+    snapshot = facts.snapshots[0]
+    dear = PublicFacts((Snapshot(snapshot.pd, snapshot.qd, 50 * snapshot.cost),), "published", None)
+    with pytest.raises(RepairFailed, match="try a smaller alpha or a larger beta"):
+        repair(network.grid, noisy, dear, Fidelity(0.01))
+    with pytest.raises(RepairFailed, match="finer than the rounding"):
+        repair(network.grid, noisy, facts, Fidelity(1e-4))
+
+
+def test_boxes_come_from_noisy_data() -> None:
+    network, noisy, _ = drawn("case118", "paper", 1.0, 0)
+    box = parameter_box(network.grid, noisy, 50.0)
+    lossy = network.grid.lines.kind == LineKind.LOSSY
+    g = box.columns[0][lossy]
+    assert np.all(box.low[g] > 0)
+    assert np.all(box.high[g] >= box.low[g])
+    lossless = box.columns[0][network.grid.lines.kind == LineKind.LOSSLESS]
+    assert np.all(box.low[lossless] == 0)
+    assert np.all(box.high[lossless] == 0)
+    b = box.columns[1]
+    assert np.all(box.high[b][network.lines.b < 0] < 0)
+
+
+def test_child_process_gives_the_same_answer() -> None:
+    network, noisy, facts = drawn("case5", "log", 0.3, 2)
+    here = repair(network.grid, noisy, facts, Fidelity(0.01))
+    there = repair_in_child(network.grid, noisy, facts, Fidelity(0.01))
+    assert np.array_equal(here.lines.b, there.lines.b)
+    assert np.array_equal(here.points[0].vm, there.points[0].vm)
+    snapshot = facts.snapshots[0]
+    dear = PublicFacts((Snapshot(snapshot.pd, snapshot.qd, 50 * snapshot.cost),), "published", None)
+    with pytest.raises(RepairFailed, match="no AC-feasible network"):
+        repair_in_child(network.grid, noisy, dear, Fidelity(0.01))
+
+
+def test_wire_is_exact_and_refuses_secrets() -> None:
+    network, noisy, facts = drawn("case14", "paper", 1.0, 1)
+    again = loads(dumps({"grid": network.grid, "noisy": noisy, "facts": facts}))
+    assert np.array_equal(again["noisy"].g, noisy.g)
+    assert np.array_equal(again["grid"].lines.rating, network.grid.lines.rating)
+    assert again["facts"].snapshots[0].cost == facts.snapshots[0].cost
+    with pytest.raises(TypeError, match="may not cross the wall"):
+        dumps({"lines": split(network).lines})
+
+
+def test_rounding() -> None:
+    assert significant(138415.56, 4) == 138400.0
+    assert significant(-0.00123456, 2) == -0.0012
+    lines = rounded(gv.load("case39").lines)
+    x = lines.impedance()[1]
+    assert [float(f"{value:.8e}") for value in x] == pytest.approx(x, rel=1e-12)
+
+
+def test_planted_bugs_fail_the_certificate() -> None:
+    """A network with a wrong sign, unequal parallel lines, a wrong cost or a foreign point is not certified."""
+    network, noisy, facts = drawn("case118", "log", 0.01, 0)
+    grid, fidelity = network.grid, Fidelity(0.01)
+    result = repair(grid, noisy, facts, fidelity)
+
+    def failed(lines: LineParameters, cost: float = 1.0) -> str:
+        snapshot = facts.snapshots[0]
+        stated = PublicFacts((Snapshot(snapshot.pd, snapshot.qd, cost * snapshot.cost),), "declared", 4)
+        return " ".join(certify(grid, lines, result.points, stated, fidelity).failed)
+
+    g = result.lines.g.copy()
+    g[0] = -g[0]
+    assert "wrong sign" in failed(replace(result.lines, g=g))
+    twin = int(np.flatnonzero(np.bincount(noisy.group)[noisy.group] > 1)[0])
+    b = result.lines.b.copy()
+    b[twin] *= 1.001
+    assert "corridor" in failed(replace(result.lines, b=b))
+    assert "balance" in failed(replace(result.lines, b=b))
+    assert "re-optimised" in failed(result.lines, cost=1.02)
+    assert not bounds_check(grid, replace(result.lines, b=200 * result.lines.b), noisy, 50.0).passed
