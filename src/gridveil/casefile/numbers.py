@@ -34,6 +34,7 @@ _CELL_TOKEN = re.compile(
 )
 
 _PIECE = 1 << 22  # bytes; bounds what the parser needs beside the text, at no cost in speed
+_SMALL = 1 << 15
 _DIGITS = b"0123456789"
 _SEPARATORS = b" \t\r\n;,"
 _TO_LINES = bytes.maketrans(b" \t\r;,", b"\n\n\n\n\n")
@@ -102,6 +103,8 @@ def _parse_regular(body: bytes) -> FloatArray | None:
 
 def _parse_numbers(body: bytes, count: int) -> FloatArray | None:
     """All numbers of well-formed text, or `None` if the parser finds another count of them."""
+    if len(body) < _SMALL:  # the parser starts threads, which takes longer than this
+        return np.array([float(token) for token in body.translate(_TO_LINES).split()])
     header = f"%%MatrixMarket matrix array real general\n{count} 1\n".encode()
     try:
         values = scipy.io.mmread(io.BytesIO(header + body.translate(_TO_LINES) + b"\n"))

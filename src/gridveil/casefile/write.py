@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from math import copysign, isinf, isnan
 from pathlib import Path
 
 import numpy as np
@@ -54,13 +55,13 @@ def to_text(case: Case, notes: tuple[str, ...] = ()) -> str:
 
 def number_text(value: float) -> str:
     """The shortest text that reads back as exactly this number."""
-    if np.isnan(value):
+    if isnan(value):
         return "NaN"
-    if np.isinf(value):
+    if isinf(value):
         return "Inf" if value > 0 else "-Inf"
-    if value == int(value) and abs(value) < 1e15 and not (value == 0 and np.signbit(value)):
-        return str(int(value))
-    return repr(float(value))
+    if value.is_integer() and abs(value) < 1e15:
+        return "-0.0" if value == 0 and copysign(1.0, value) < 0 else str(int(value))
+    return repr(value)
 
 
 def _table_lines(name: str, table: FloatArray) -> list[str]:

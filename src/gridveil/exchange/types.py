@@ -49,13 +49,15 @@ class PublicFacts:
 class NoisyLines:
     """Noisy parameters of every line, and what the mechanism makes public with them.
 
-    Lines of one `group` share g and b (and bc, where `charging_moves`). Lines that are not `protected` stand as they
-    are. `mean_g` and `mean_b` are the noisy means of a line's voltage level; without them a line's own noisy values
-    are the centre of its bounds. `relative` says whether distances are measured relative to the noisy values.
+    Lines of one `group` share g and b; where `charging_moves`, those of one `charging_group` share bc. Lines that are
+    not `protected` stand as they are. `mean_g` and `mean_b` are the noisy means of a line's voltage level; without them
+    a line's own noisy values are the centre of its bounds. `relative` says whether distances are relative to the noisy
+    values.
     """
 
     mechanism: str
     group: IntArray
+    charging_group: IntArray
     g: FloatArray
     b: FloatArray
     bc: FloatArray
@@ -69,8 +71,16 @@ class NoisyLines:
         for name in ("g", "b", "bc"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
         object.__setattr__(self, "group", frozen(self.group, np.int64))
+        object.__setattr__(self, "charging_group", frozen(self.charging_group, np.int64))
         object.__setattr__(self, "protected", frozen(self.protected, np.bool_))
-        check_length(len(self.group), g=self.g, b=self.b, bc=self.bc, protected=self.protected)
+        check_length(
+            len(self.group),
+            charging_group=self.charging_group,
+            g=self.g,
+            b=self.b,
+            bc=self.bc,
+            protected=self.protected,
+        )
         for name in ("mean_g", "mean_b"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, frozen(getattr(self, name)))

@@ -68,7 +68,6 @@ _DETAIL = {
     -102: "not enough memory",
 }
 _INVALID_OPTION = -12
-_RESTORATION = 1
 
 
 @lru_cache(maxsize=4)
@@ -139,6 +138,9 @@ def _options(options: SolverOptions, start: Start) -> dict[str, str | float | in
         "mu_init": start.mu,
         "linear_solver": options.linear_solver,
     }
+    if start.warm:
+        for name in ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac"):
+            chosen[name] = 1e-6
     if options.max_seconds is not None:
         chosen["max_wall_time"] = options.max_seconds
     if options.hsl_library:
@@ -153,7 +155,7 @@ def solve(
 ) -> Outcome:
     """Minimise from one start. Raises only if the solver itself cannot run; a bad end is a status."""
     library = _load(find_library(options.library))
-    calls = _Callbacks(evaluator, progress, options.max_restoration)
+    calls = _Callbacks(evaluator, progress, options.patience)
     problem = evaluator.problem
     arrays = [np.ascontiguousarray(a) for a in (bounds.x_lower, bounds.x_upper, bounds.row_lower, bounds.row_upper)]
     arrays = [np.clip(a, -2e19, 2e19) for a in arrays]  # Ipopt's infinity
@@ -243,9 +245,8 @@ def _indices(address: int, values: np.ndarray) -> None:
 class _Callbacks:
     """The five functions and the per-iteration hook, with their clock; an exception inside stops the solve."""
 
-    def __init__(self, evaluator: Evaluator, progress: Progress | None, max_restoration: int | None) -> None:
-        self.restoration_left = max_restoration
-        self.halted = False
+    def __init__(self, evaluator: Evaluator, progress: Progress | None, patience: tuple[int, float] | None) -> None:
+        self.patience, self.halted = patience, False
         self.evaluator, self.progress = evaluator, progress
         self.problem = evaluator.problem
         self.iterations = 0
@@ -312,8 +313,7 @@ class _Callbacks:
 
     def _intermediate(self, mode: int, iteration: int, objective: float, infeasibility: float, *_: Any) -> None:
         self.iterations = iteration
-        if mode == _RESTORATION and self.restoration_left is not None:
-            self.restoration_left -= 1
-            self.halted = self.restoration_left < 0
+        if self.patience is not None and iteration == self.patience[0]:
+            self.halted = infeasibility > self.patience[1]
         if self.progress is not None:
             self.progress(iteration, infeasibility)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -70,8 +71,9 @@ class Solution:
         return self
 
 
+@lru_cache(maxsize=4)
 def opf_model(grid: PublicGrid) -> OpfModel:
-    """Build the pattern of a grid's AC-OPF."""
+    """Build the pattern of a grid's AC-OPF; the last few are remembered."""
     variables, rows = Layout(), Layout(start=1)
     flow = power_flow(grid, variables, rows)
     cost = dispatch_cost(flow, variables, rows, OBJECTIVE)
@@ -85,8 +87,12 @@ def solve_opf(
     demand: Demand | None = None,
     options: SolverOptions | None = None,
     progress: Progress | None = None,
+    near: OperatingPoint | None = None,
 ) -> Solution:
-    """Solve from a short, fixed list of starts until one ends optimal, or two agree that the problem is infeasible."""
+    """Solve from a short, fixed list of starts until one ends optimal, or two agree that the problem is infeasible.
+
+    A point that is thought to be `near` the optimum is tried before them.
+    """
     options = options or SolverOptions()
     demand = demand or Demand(model.grid.buses.pd, model.grid.buses.qd)
     check_length(model.grid.n_bus, pd=demand.pd, qd=demand.qd)
@@ -95,7 +101,7 @@ def solve_opf(
     bounds = _bounds(model, demand)
     starved = _free_empty_rows(model, bounds)
     solutions: list[Solution] = []
-    for start in _starts(model)[: options.starts]:
+    for start in [*_starts_near(model, near), *_starts(model)][: options.starts]:
         outcome = ipopt.solve(evaluator, bounds, start, options, progress)
         solution = _solution(model, lines, demand, outcome)
         solutions.append(solution)
@@ -145,6 +151,16 @@ def _starts(model: OpfModel) -> list[Start]:
         set_cost_start(model.cost, x)
         starts.append(Start(x, mu, default_ordering))
     return starts
+
+
+def _starts_near(model: OpfModel, near: OperatingPoint | None) -> list[Start]:
+    """A given point, with a barrier too small to push it far."""
+    if near is None:
+        return []
+    x = np.zeros(model.problem.n_variable)
+    x[model.flow.vm], x[model.flow.va], x[model.flow.pg], x[model.flow.qg] = near.vm, near.va, near.pg, near.qg
+    set_cost_start(model.cost, x)
+    return [Start(x, mu=1e-4, warm=True)]
 
 
 def _solution(model: OpfModel, lines: LineParameters, demand: Demand, outcome: Outcome) -> Solution:

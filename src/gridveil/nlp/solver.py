@@ -37,7 +37,7 @@ class Bounds:
 @dataclass(frozen=True)
 class SolverOptions:
     """What a user may set. Library and linear solver also come from the environment; `starts` is how many may be tried,
-    `max_restoration` how many iterations may be spent on feasibility alone before a start is given up.
+    `patience` = (k, v) gives a start up whose constraints are still violated by more than v at iteration k.
 
     `library` (or GRIDVEIL_IPOPT) is the path of another libipopt; `linear_solver` (or GRIDVEIL_LINEAR_SOLVER) one of
     those it was built with, such as ma57; `hsl_library` (or GRIDVEIL_HSL) the path of the library that has it.
@@ -47,7 +47,7 @@ class SolverOptions:
     max_iterations: int = 500
     max_seconds: float | None = None
     starts: int | None = None
-    max_restoration: int | None = None
+    patience: tuple[int, float] | None = None
     library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_IPOPT"))
     linear_solver: str = field(default_factory=lambda: os.environ.get("GRIDVEIL_LINEAR_SOLVER", "mumps"))
     hsl_library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_HSL"))
@@ -71,11 +71,15 @@ LINEAR_SOLVERS = ("mumps", "ma27", "ma57", "ma77", "ma86", "ma97", "pardiso", "p
 
 @dataclass(frozen=True)
 class Start:
-    """Where a solve begins: the point, the first barrier parameter, and how the linear solver orders its pivots."""
+    """Where a solve begins: the point, the first barrier parameter, and how the linear solver orders its pivots.
+
+    A `warm` start is trusted: it is not pushed away from its bounds.
+    """
 
     x: FloatArray
     mu: float
     default_ordering: bool = False
+    warm: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ No timing of a sealed step, no seed, no true value, nothing that differs between
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -71,7 +72,7 @@ def manifest(
             "elements out of service, areas, zones, ramp rates, ratings B and C",
         ],
         "repair": {"path": result.path, "cuts": result.cuts, "significant_digits": DIGITS},
-        "software": _software(),
+        "software": dict(_software()),
     }
 
 
@@ -102,6 +103,7 @@ def stays_public(plan: Plan, grid: PublicGrid) -> list[str]:
     return stated
 
 
+@cache
 def _software() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for package in ("gridveil", "numpy", "scipy", "casadi", "opendp"):

@@ -115,9 +115,8 @@ def _publish(
         write(case, path, _notes(noise))
         text = path.read_text(encoding="utf-8")
         again = to_network(read(path))
-    certificate = certify(
-        again.grid, again.lines, result.points, facts, plan.fidelity, tuple((~noisy.protected).nonzero()[0].tolist())
-    )
+    alone = tuple((~noisy.protected).nonzero()[0].tolist())
+    certificate = certify(again.grid, again.lines, result.points, facts, plan.fidelity, alone, from_written=True)
     in_bounds = bounds_check(again.grid, again.lines, noisy, plan.bound_factor * result.widening)
     certificate = replace(certificate, checks=(*certificate.checks, in_bounds))
     if not certificate.passed:

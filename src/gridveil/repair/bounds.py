@@ -42,10 +42,9 @@ class Box:
 
 
 def parameter_columns(noisy: NoisyLines) -> IntArray:
-    """Columns of g, b and bc of every line: shared within a group; bc only where the mechanism moves it."""
+    """Columns of g, b and bc of every line: shared within a group."""
     groups = int(noisy.group.max(initial=-1)) + 1
-    charging = noisy.group if noisy.charging_moves else np.arange(len(noisy.group))
-    return np.stack([noisy.group, groups + noisy.group, 2 * groups + charging])
+    return np.stack([noisy.group, groups + noisy.group, 2 * groups + noisy.charging_group])
 
 
 def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float) -> Box:

@@ -28,6 +28,8 @@ MOST_ROUNDS = 5
 MOST_CLIMBS = 30
 MARGIN = 0.02
 """Share of β that the projection keeps in hand, against the solver's tolerance and the rounding of the written file."""
+PATIENCE = (18, 0.05)
+"""A network as drawn that is this infeasible (p.u.) after so many iterations is repaired rather than solved."""
 DIGITS = 9
 """Significant digits of released parameters."""
 
@@ -39,7 +41,8 @@ def repair(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: Fi
     box = parameter_box(grid, noisy, fidelity.bound_factor)
     clipped = rounded(box.lines(box.clip()))
     # to prove that the network as drawn is infeasible would cost more than to repair it
-    quick = SolverOptions(max_iterations=40 if grid.n_bus < 1000 else 80, starts=1, max_restoration=4)
+    large = grid.n_bus >= 1000
+    quick = SolverOptions(max_iterations=100 if large else 40, starts=1, patience=None if large else PATIENCE)
     before = _optima(model, clipped, facts, quick)
     if _faithful(before, facts, beta) == 0 and _keeps_losses(before, facts, fidelity):
         return _result(clipped, before, "as drawn", 0, 1.0, 0)

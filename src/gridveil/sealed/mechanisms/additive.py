@@ -50,7 +50,7 @@ class AdditiveMechanism(Mechanism):
         g, b = assemble(drawn, lossless, ratio, group, lines, protected)
         level = line_levels_kv(grid)
         return NoisyLines(
-            self.name, group, g, b, lines.bc, protected, charging_moves=False, relative=False,
+            self.name, group, np.arange(grid.n_line), g, b, lines.bc, protected, charging_moves=False, relative=False,
             mean_g=level_mean(g, level, protected & (grid.lines.kind == LineKind.LOSSY)),
             mean_b=level_mean(np.abs(b), level, protected),
         )  # fmt: skip

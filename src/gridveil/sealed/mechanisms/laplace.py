@@ -24,4 +24,6 @@ class LaplaceBaseline(AdditiveMechanism):
         asked = np.unique(group[protected])
         drawn[asked] = noise.laplace(secret[asked], alpha, epsilon)
         g, b = assemble(drawn, lossless, ratio, group, lines, protected)
-        return NoisyLines(self.name, group, g, b, lines.bc, protected, charging_moves=False, relative=False)
+        return NoisyLines(
+            self.name, group, np.arange(grid.n_line), g, b, lines.bc, protected, charging_moves=False, relative=False
+        )

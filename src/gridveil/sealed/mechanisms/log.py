@@ -1,15 +1,16 @@
 """`log`, the default: relative protection of impedance, ratio and charging. Proof: docs/proofs/log.md.
 
-The secret of a group is u = (ln|z|, ln|x/r|, ln|bc/x|), the mean over its members; coordinates that do not exist
-(r = 0, x = 0, bc = 0) are skipped. ũ = u + Lap(α/ε) per coordinate. Two networks are adjacent if they differ in one
-corridor, with ‖u − u'‖₁ ≤ α over all its coordinates; signs, and which coordinates exist, are public.
+The secret of a corridor is u = (ln|z|, ln|x/r|, ln|bc/x|), the mean over its members; coordinates that do not exist
+(r = 0, x = 0, bc = 0) are skipped, and members with other signs have coordinates of their own. ũ = u + Lap(α/ε) per
+coordinate. Two networks are adjacent if they differ in one corridor, with ‖u − u'‖₁ ≤ α over all its coordinates;
+signs, and which coordinates exist, are public.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from gridveil.arrays import BoolArray, FloatArray
+from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.exchange.types import NoisyLines
 from gridveil.grid import LineParameters, PublicGrid
 from gridveil.privacy.noise import Noise
@@ -37,25 +38,38 @@ class LogMechanism(Mechanism):
 
     def perturb(self, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
         lines = network.lines._open()
-        sign = signs(lines)
-        group = groups(network.grid, *sign)
-        secret = coordinates(lines)
-        exists = [np.ones(lines.g.size, bool), (sign[0] != 0) & (sign[1] != 0), (sign[1] != 0) & (sign[2] != 0)]
-        first = np.unique(group, return_index=True)[1]  # a member of each group, for what its members share
-        present = [flag[first] for flag in exists]
-        values = [group_mean(np.where(flag, u, 0.0), group) for u, flag in zip(secret, exists, strict=True)]
-        drawn = noise.laplace(np.concatenate([v[p] for v, p in zip(values, present, strict=True)]), alpha, epsilon)
-        noisy, begin = [], 0
-        for flag in present:
-            part = np.zeros(len(first))
-            part[flag] = drawn[begin : begin + np.count_nonzero(flag)]
-            begin += int(np.count_nonzero(flag))
-            noisy.append(part[group])
-        released = from_coordinates(noisy[0], noisy[1], noisy[2], *(one.astype(float) for one in sign))
+        sign_r, sign_x, sign_bc = signs(lines)
+        group = groups(network.grid, sign_r, sign_x)
+        charging_group = groups(network.grid, sign_r, sign_x, sign_bc)
+        size, ratio, charging = coordinates(lines)
+        # each coordinate: its value per group, and the groups in which it exists
+        queries = [
+            (group_mean(size, group), np.ones(group.max(initial=-1) + 1, dtype=bool)),
+            (group_mean(ratio, group), _of_groups((sign_r != 0) & (sign_x != 0), group)),
+            (group_mean(charging, charging_group), _of_groups((sign_x != 0) & (sign_bc != 0), charging_group)),
+        ]
+        secret = np.concatenate([values[exists] for values, exists in queries])
+        drawn = iter(np.split(noise.laplace(secret, alpha, epsilon), np.cumsum([e.sum() for _, e in queries])[:-1]))
+        noisy = []
+        for values, exists in queries:
+            part = np.zeros(len(values))
+            part[exists] = next(drawn)
+            noisy.append(part)
+        released = from_coordinates(
+            noisy[0][group], noisy[1][group], noisy[2][charging_group],
+            sign_r.astype(float), sign_x.astype(float), sign_bc.astype(float),
+        )  # fmt: skip
         return NoisyLines(
-            self.name, group, released.g, released.b, released.bc, np.ones(len(group), bool),
+            self.name, group, charging_group, released.g, released.b, released.bc, np.ones(len(group), bool),
             charging_moves=True, relative=True,
         )  # fmt: skip
+
+
+def _of_groups(flag: BoolArray, group: IntArray) -> BoolArray:
+    """A flag that all members of a group share, by group."""
+    result = np.zeros(int(group.max(initial=-1)) + 1, dtype=bool)
+    result[group] = flag
+    return result
 
 
 def coordinates(lines: LineParameters) -> tuple[FloatArray, FloatArray, FloatArray]:

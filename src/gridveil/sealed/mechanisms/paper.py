@@ -58,7 +58,7 @@ class PaperMechanism(Mechanism):
             mean_g[level == v] = noise.laplace(np.array([true_g[here].mean()]), share, epsilon / 3)[0]
             mean_b[level == v] = noise.laplace(np.array([true_b[here].mean()]), share, epsilon / 3)[0]
         return NoisyLines(
-            self.name, group, g, b, lines.bc, protected, charging_moves=False, relative=False,
+            self.name, group, np.arange(grid.n_line), g, b, lines.bc, protected, charging_moves=False, relative=False,
             mean_g=_magnitude(mean_g, group), mean_b=_magnitude(mean_b, group),
         )  # fmt: skip
 
