@@ -18,9 +18,11 @@ setup: .venv/.core
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@
 
+# The main job on a shipped case: release it, verify the bundle as anyone can, look for leaks as the operator can.
 demo: setup
-	$(BIN)/gridveil info case39_epri
-	$(BIN)/gridveil opf case39_epri
+	$(BIN)/gridveil release case39_epri --epsilon 1 --alpha 0.1 --beta 0.01 --ledger build/demo.ledger --out build/demo --force
+	$(BIN)/gridveil verify build/demo
+	$(BIN)/gridveil leakcheck case39_epri build/demo/released.m
 
 test check: .venv/.dev
 	scripts/check
@@ -32,4 +34,4 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf build .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

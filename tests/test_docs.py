@@ -13,11 +13,13 @@ ROOT = Path(__file__).parents[1]
 
 def test_readme_code_prints_what_it_says() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    code, expected = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL)[0]
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(code, "README.md", "exec"), {})
-    assert printed.getvalue() == expected
+    blocks = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 2
+    for code, expected in blocks:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, "README.md", "exec"), {})
+        assert printed.getvalue() == expected
 
 
 def test_links_lead_somewhere() -> None:
@@ -28,7 +30,7 @@ def test_links_lead_somewhere() -> None:
 
 def test_equations_name_real_functions() -> None:
     text = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
-    names = re.findall(r"`((?:grid|nlp)(?:\.\w+)+)`", text)
+    names = re.findall(r"`((?:grid|nlp|repair|sealed|privacy|publish)(?:\.\w+)+)`", text)
     assert len(names) > 8
     for name in names:
         parts = name.split(".")

@@ -12,6 +12,7 @@ from gridveil.casefile.to_network import to_network
 from gridveil.errors import GridError
 from gridveil.grid import (
     LineParameters,
+    circuits,
     corridors,
     islands,
     line_flows,
@@ -90,6 +91,17 @@ def test_islands_references_corridors_levels(tiny: Bend) -> None:
     assert reference_buses(grid, island).tolist() == [0, 3, 5]
     assert corridors(grid).tolist() == [0, 1, 2, 1, 3]
     assert line_levels_kv(grid).tolist() == [230, 345, 0, 345, 345]
+
+
+def test_circuits_split_where_ratings_differ_twofold(tiny: Bend) -> None:
+    line = "	3	1	0.3	0.5	0	{}	0	0	0	0	1	0	0;\n"
+    more = "".join(line.format(rating) for rating in (290, 300, 310, 1000, 0, 70))
+    grid = to_network(tiny(("	2	3	0.01", more + "	2	3	0.01"))).grid
+    # the corridor's lines, by rating in MVA: 150, 290, 300, 310, 1000, none, 70 (the weakest)
+    found = circuits(grid)[[1, 2, 3, 4, 5, 6, 7]].tolist()
+    assert found[1:4] == [found[1]] * 3 != found[4:5] * 3
+    assert len({found[0], found[1], found[4], found[5], found[6]}) == 5
+    assert len(set(circuits(gv.load("case118").grid))) == 179  # ratings of its parallel lines differ by 12 % at most
 
 
 def test_reference_falls_to_the_largest_generator(tiny: Bend) -> None:

@@ -33,7 +33,7 @@ def odd_network(tiny: Bend) -> Network:
     return gv.load(
         tiny(
             ("	2	3	0.01	0.08",
-             "	3	1	0.04	0.2	0.05	0	0	0	0	0	1	0	0;\n	3	1	0	0.3	0	0	0	0	0	0	1	0	0;\n"
+             "	3	1	0.04	0.2	0.05	150	0	0	0	0	1	0	0;\n	3	1	0	0.3	0	0	0	0	0	0	1	0	0;\n"
              "	1	2	-0.01	0.1	0.02	0	0	0	0	0	1	0	0;\n	2	3	0.02	-0.1	0.01	0	0	0	0	0	1	0	0;\n"
              "	2	3	0.01	0.08"),
         )
@@ -66,7 +66,7 @@ def test_log_keeps_signs_and_corridors(tiny: Bend, seed: int, alpha: float) -> N
         assert np.array_equal(np.sign(getattr(noisy, name)), np.sign(getattr(network.lines, name)))
         for group in np.unique(noisy.group):
             assert len(set(getattr(noisy, name)[noisy.group == group])) == 1
-    # one draw per group: corridor 1–3 has a lossy pair and a lossless line
+    # one draw per group of twins: corridor 1–3 has a lossy pair and a lossless line
     assert noisy.group[1] == noisy.group[2] != noisy.group[3]
     assert noisy.protected.all()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -210,15 +211,21 @@ def as_source(body: str) -> tuple[Source, Assignment]:
 def test_tables_parse_as_python_does(rows: list[list[str]], between: str, after: str) -> None:
     source, item = as_source("".join(between.join(row) + after for row in rows))
     expected = [[float(token) for token in row] for row in rows]
-    assert np.array_equal(numbers.parse_matrix(source, item), np.array(expected), equal_nan=True)
+    for small in (0, 1 << 15):  # with the fast parser, and without
+        with patch.object(numbers, "_SMALL", small):
+            assert np.array_equal(numbers.parse_matrix(source, item), np.array(expected), equal_nan=True)
 
 
 @given(st.text(alphabet="0123456789+-.eE \t\n;,", max_size=60))
 def test_fast_way_never_reads_what_the_careful_way_refuses(body: str) -> None:
     """The fast parser may decline; where it does not, it must agree with the careful one."""
-    fast = numbers._parse_regular(body.encode())
-    if fast is not None:
-        assert np.array_equal(fast, numbers._parse_cells(*as_source(body)))
+    for small in (0, 1 << 15):
+        with patch.object(numbers, "_SMALL", small):
+            fast = numbers._parse_regular(body.encode())
+        if fast is not None:
+            careful = numbers._parse_cells(*as_source(body))
+            assert np.array_equal(fast, careful)
+            assert np.array_equal(np.signbit(fast), np.signbit(careful))
 
 
 def test_large_table_is_cut_at_lines(monkeypatch: pytest.MonkeyPatch) -> None:

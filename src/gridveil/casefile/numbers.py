@@ -103,10 +103,10 @@ def _parse_regular(body: bytes) -> FloatArray | None:
 
 def _parse_numbers(body: bytes, count: int) -> FloatArray | None:
     """All numbers of well-formed text, or `None` if the parser finds another count of them."""
-    if len(body) < _SMALL:  # the parser starts threads, which takes longer than this
-        return np.array([float(token) for token in body.translate(_TO_LINES).split()])
     header = f"%%MatrixMarket matrix array real general\n{count} 1\n".encode()
     try:
+        if len(body) < _SMALL:  # the parser starts threads, which takes longer than this
+            return np.array([float(token) for token in body.translate(_TO_LINES).split()])
         values = scipy.io.mmread(io.BytesIO(header + body.translate(_TO_LINES) + b"\n"))
     except (ValueError, OverflowError):
         return None

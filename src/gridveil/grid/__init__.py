@@ -12,7 +12,7 @@ from gridveil.grid.network import (
     PublicGrid,
 )
 from gridveil.grid.physics import Violations, line_flows, operating_point, violations
-from gridveil.grid.topology import corridors, islands, line_levels_kv, reference_buses
+from gridveil.grid.topology import circuits, corridors, islands, line_levels_kv, reference_buses
 
 __all__ = [
     "Buses",
@@ -25,6 +25,7 @@ __all__ = [
     "OperatingPoint",
     "PublicGrid",
     "Violations",
+    "circuits",
     "corridors",
     "islands",
     "line_flows",

@@ -41,6 +41,22 @@ def corridors(grid: PublicGrid) -> IntArray:
     return rank[inverse]
 
 
+def circuits(grid: PublicGrid) -> IntArray:
+    """Circuit number of every line: the corridor, split where public ratings differ by more than a factor of two.
+
+    Parallel lines of about one rating are twins and are kept equal. A corridor may also join a strong line and a weak
+    one; made equal, the weak one would limit both, and no parameters could carry the flow (9,241 buses: ratings in one
+    corridor differ by up to 7,900).
+    """
+    corridor = corridors(grid)
+    weakest = np.full(int(corridor.max(initial=-1)) + 1, np.inf)
+    np.minimum.at(weakest, corridor, grid.lines.rating)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        octave = np.floor(np.log2(grid.lines.rating / weakest[corridor]) - 1e-9)
+    octave = np.where(np.isfinite(octave), np.maximum(octave, 0.0), -1.0).astype(np.int64)
+    return np.unique(np.stack([corridor, octave], axis=1), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
 def line_levels_kv(grid: PublicGrid) -> FloatArray:
     """Voltage level of every line: the higher base kV of its two ends (0, for a bus without one, is a level too)."""
     kv = grid.buses.base_kv

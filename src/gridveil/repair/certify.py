@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gridveil.exchange.types import Certificate, Check, Fidelity, NoisyLines, PublicFacts
-from gridveil.grid import LineKind, LineParameters, OperatingPoint, PublicGrid, corridors, violations
+from gridveil.grid import LineKind, LineParameters, OperatingPoint, PublicGrid, circuits, violations
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
@@ -61,7 +61,9 @@ def certify(
             )
     checks.append(_at_most("lines with the wrong sign of resistance", _wrong_signs(grid, lines), 0))
     checks.append(
-        _at_most("difference within a corridor (relative)", _corridor_spread(grid, lines, unprotected), EQUAL)
+        _at_most(
+            "difference between twin lines of a corridor (relative)", _corridor_spread(grid, lines, unprotected), EQUAL
+        )
     )
     return Certificate(tuple(checks))
 
@@ -86,11 +88,11 @@ def _wrong_signs(grid: PublicGrid, lines: LineParameters) -> int:
 
 
 def _corridor_spread(grid: PublicGrid, lines: LineParameters, unprotected: Sequence[int]) -> float:
-    """Largest relative difference of z between lines of one corridor with the same public signs."""
+    """Largest relative difference of y between twins: lines of one circuit with the same public signs."""
     counted = np.ones(grid.n_line, dtype=bool)
     counted[list(unprotected)] = False
     counted &= grid.lines.kind != LineKind.NEGATIVE_RESISTANCE
-    key = corridors(grid) * 9 + grid.lines.kind * 3 + np.sign(lines.b).astype(np.int64) + 1
+    key = circuits(grid) * 9 + grid.lines.kind * 3 + np.sign(lines.b).astype(np.int64) + 1
     _, group = np.unique(key[counted], return_inverse=True)
     y = (lines.g + 1j * lines.b)[counted]
     if y.size == 0:

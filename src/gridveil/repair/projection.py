@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,13 @@ from gridveil.repair.bounds import Box
 
 ROOM = 1e-3
 """Share of every range (voltage, generation, rating, angle difference) that the projection leaves free at its ends."""
+
+
+class Aim(NamedTuple):
+    """How far below and above the public cost the cost of a projected dispatch may lie, as shares of it."""
+
+    below: float
+    above: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +59,14 @@ class Projection:
     cuts: Sequence[Cut]
 
 
-def projection(grid: PublicGrid, box: Box, steps: int, cuts: Sequence[Cut], keep_losses: bool) -> Projection:
-    """Build the pattern for `steps` snapshots that share the line parameters."""
+def projection(grid: PublicGrid, box: Box, facts: PublicFacts, cuts: Sequence[Cut], keep_losses: bool) -> Projection:
+    """Build the pattern for the snapshots, which share the line parameters."""
     variables, rows = Layout(), Layout(start=1)
     parameters = variables.add("parameters", len(box.target))
     blocks: list[object] = [DistanceBlock("distance", parameters, OBJECTIVE)]
     linear: list[LinearTerms] = []
     flows, costs, cost_rows, loss_rows = [], [], [], []
-    for step in range(steps):
+    for step in range(len(facts.snapshots)):
         name = f"_{step}"
         flow = power_flow(grid, variables, rows, parameters[box.columns], name)
         cost_rows.append(int(rows.add(f"cost{name}", 1)[0]))
@@ -78,15 +86,15 @@ def projection(grid: PublicGrid, box: Box, steps: int, cuts: Sequence[Cut], keep
 
 
 def project(
-    model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, beta: Sequence[float], start: Start
+    model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, aim: Sequence[Aim], start: Start
 ) -> Outcome:
-    """Solve from one start; `beta` is what each snapshot may use of its tolerance."""
-    bounds = _bounds(model, box, facts, fidelity, beta)
+    """Solve from one start, with the dispatch cost of each snapshot within its aim."""
+    bounds = _bounds(model, box, facts, fidelity, aim)
     evaluator = model.problem.evaluator({"distance": (box.target, box.weight)})
     return ipopt.solve(evaluator, bounds, start, SolverOptions(max_iterations=120))
 
 
-def _bounds(model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, beta: Sequence[float]) -> Bounds:
+def _bounds(model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, aim: Sequence[Aim]) -> Bounds:
     n, m = model.problem.n_variable, model.problem.n_constraint
     bounds = Bounds(np.full(n, -np.inf), np.full(n, np.inf), np.full(m, -np.inf), np.full(m, np.inf))
     bounds.x_lower[model.parameters], bounds.x_upper[model.parameters] = box.low, box.high
@@ -95,10 +103,9 @@ def _bounds(model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity,
         set_bounds(flow, Demand(snapshot.pd, snapshot.qd), bounds)
         _shrink(flow, bounds)
         set_cost_bounds(cost, bounds)
-        reach = beta[step] * abs(snapshot.cost)
-        at = model.cost_rows[step] - 1
-        bounds.row_lower[at] = snapshot.cost - reach - cost.constant
-        bounds.row_upper[at] = snapshot.cost + reach - cost.constant
+        at, size = model.cost_rows[step] - 1, abs(snapshot.cost)
+        bounds.row_lower[at] = snapshot.cost - aim[step].below * size - cost.constant
+        bounds.row_upper[at] = snapshot.cost + aim[step].above * size - cost.constant
         if model.loss_rows and facts.losses is not None and fidelity.loss_within is not None:
             lost, at = facts.losses[step], model.loss_rows[step] - 1
             bounds.row_lower[at] = float(snapshot.pd.sum()) + lost / fidelity.loss_within

@@ -21,7 +21,7 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.sensitivity import cost_gradient
 from gridveil.nlp.solver import SolverOptions, Status
 from gridveil.repair.bounds import WIDENING, Box, parameter_box
-from gridveil.repair.projection import Cut, project, projection, starts
+from gridveil.repair.projection import Aim, Cut, project, projection, starts
 
 MOST_ROUNDS = 5
 """Projections with cuts before the cost is raised by other means."""
@@ -127,11 +127,11 @@ def _project_and_cut(
 ) -> tuple[Repair | None, int]:
     """Project and cut within one box; the number of projections is returned even where nothing was found."""
     beta = promised(facts, fidelity)
-    aim = [(1 - MARGIN) * tolerance for tolerance in beta]
+    aim = [Aim((1 - MARGIN) * tolerance, (1 - MARGIN) * tolerance) for tolerance in beta]
     cuts = list(first_cuts)
     tried = 0
     for _ in range(MOST_ROUNDS):
-        program = projection(model.grid, box, len(facts.snapshots), cuts, fidelity.loss_within is not None)
+        program = projection(model.grid, box, facts, cuts, fidelity.loss_within is not None)
         for start in starts(program, box, near):
             tried += 1
             outcome = project(program, box, facts, fidelity, aim, start)
@@ -145,11 +145,28 @@ def _project_and_cut(
         if verdict == 0 and _keeps_losses(optima, facts, fidelity):
             return _result(lines, optima, "projected", len(cuts), widening, tried), tried
         if verdict >= 0:
-            return None, tried
+            lowered = _lower(aim, optima, facts, beta)
+            if lowered is None:
+                return None, tried
+            aim = lowered
+            continue
         near = [one.point for one in optima]
         cuts += _cuts(model, box, lines, optima, facts, beta)
     climbed = _climb(model, box, lines, optima, facts, fidelity)
     return (None if climbed is None else _result(*climbed, "projected", len(cuts), widening, tried)), tried
+
+
+def _lower(
+    aim: Sequence[Aim], optima: Sequence[Solution], facts: PublicFacts, beta: Sequence[float]
+) -> list[Aim] | None:
+    """Aim lower where the AC-OPF ended in a dearer optimum than the projection's dispatch; `None` if it failed."""
+    result = []
+    for one, optimum, snapshot, tolerance in zip(aim, optima, facts.snapshots, beta, strict=True):
+        if optimum.status is not Status.OPTIMAL:
+            return None
+        excess = (optimum.cost - snapshot.cost) / abs(snapshot.cost) - tolerance
+        result.append(Aim(one.below, one.above - excess - 0.1 * tolerance) if excess > 0 else one)
+    return result if result != list(aim) and all(one.above > -one.below for one in result) else None
 
 
 def _climb(

@@ -8,7 +8,7 @@ import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.exchange.types import NoisyLines
-from gridveil.grid import LineParameters, PublicGrid, corridors
+from gridveil.grid import LineParameters, PublicGrid, circuits
 from gridveil.privacy.noise import Noise
 from gridveil.sealed.split import SecretNetwork
 
@@ -35,10 +35,10 @@ class Mechanism(ABC):
 
 
 def groups(grid: PublicGrid, *signatures: IntArray) -> IntArray:
-    """Group of every line: its corridor, split where the public signatures of its members differ."""
-    keys = np.stack([corridors(grid), *signatures], axis=1)
-    if len(keys) == 0:
+    """Group of every line: its circuit, split where the public signatures of its members differ."""
+    if grid.n_line == 0:
         return np.zeros(0, np.int64)
+    keys = np.stack([circuits(grid), *signatures], axis=1)
     return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
