@@ -86,12 +86,12 @@ def projection(grid: PublicGrid, box: Box, facts: PublicFacts, cuts: Sequence[Cu
 
 
 def project(
-    model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, aim: Sequence[Aim], start: Start
+    model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, aim: Sequence[Aim], start: Start, most: int
 ) -> Outcome:
-    """Solve from one start, with the dispatch cost of each snapshot within its aim."""
+    """Solve from one start within `most` iterations, with the dispatch cost of each snapshot within its aim."""
     bounds = _bounds(model, box, facts, fidelity, aim)
     evaluator = model.problem.evaluator({"distance": (box.target, box.weight)})
-    return ipopt.solve(evaluator, bounds, start, SolverOptions(max_iterations=120))
+    return ipopt.solve(evaluator, bounds, start, SolverOptions(max_iterations=most))
 
 
 def _bounds(model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, aim: Sequence[Aim]) -> Bounds:

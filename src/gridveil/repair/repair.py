@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from gridveil.repair.projection import Aim, Cut, project, projection, starts
 MOST_ROUNDS = 5
 """Projections with cuts before the cost is raised by other means."""
 MOST_CLIMBS = 30
+ITERATIONS = (120, 400)
+"""Of a projection: most need fewer than 70; what fails everywhere is tried again with patience."""
 MARGIN = 0.02
 """Share of β that the projection keeps in hand, against the solver's tolerance and the rounding of the written file."""
 PATIENCE = (18, 0.05)
@@ -50,9 +53,9 @@ def repair(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: Fi
     # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
     cuts = _cuts(model, box, clipped, before, facts, beta) if _faithful(before, facts, beta) < 0 else []
     tried = 0
-    for widening in WIDENING:
+    for most, widening in product(ITERATIONS, WIDENING):
         box = parameter_box(grid, noisy, fidelity.bound_factor * widening)
-        found, used = _project_and_cut(model, box, facts, fidelity, near, cuts, widening)
+        found, used = _project_and_cut(model, box, facts, fidelity, near, cuts, widening, most)
         tried += used
         if found is not None:
             return found
@@ -124,6 +127,7 @@ def _project_and_cut(
     near: Sequence[OperatingPoint] | None,
     first_cuts: Sequence[Cut],
     widening: float,
+    most: int,
 ) -> tuple[Repair | None, int]:
     """Project and cut within one box; the number of projections is returned even where nothing was found."""
     beta = promised(facts, fidelity)
@@ -134,7 +138,7 @@ def _project_and_cut(
         program = projection(model.grid, box, facts, cuts, fidelity.loss_within is not None)
         for start in starts(program, box, near):
             tried += 1
-            outcome = project(program, box, facts, fidelity, aim, start)
+            outcome = project(program, box, facts, fidelity, aim, start, most)
             if outcome.status is Status.OPTIMAL:
                 break
         else:
