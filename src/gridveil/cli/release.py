@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,7 +65,8 @@ def release(
         book = Ledger.open(ledger) if noise is None else None
         if book is not None and ledger is None and not as_json:
             err.print(f"using the ledger {escape(str(book.path))}")
-        made = make_release(network, plan, book, noise)
+        with err.status("releasing: dispatch cost, noise, repair, certificate") if err.is_terminal else nullcontext():
+            made = make_release(network, plan, book, noise)
         made.write(out_dir, force=force)
         if as_json:
             print_json(
