@@ -97,6 +97,16 @@ def test_additive_rounds_the_ratio_and_paper_does_not() -> None:
     assert ratio != pytest.approx(true, rel=1e-4)
 
 
+def test_the_baseline_is_bare_noise() -> None:
+    """Lap(α/ε) on g, the exact ratio, no means; and no release takes it."""
+    network = split(gv.load("case39"))
+    lines, noisy = network.lines._open(), perturb(network, "laplace", 2)
+    lossy = network.grid.lines.kind == LineKind.LOSSY
+    assert noisy.mean_g is None
+    assert (noisy.b[lossy] / noisy.g[lossy]) == pytest.approx(lines.b[lossy] / lines.g[lossy], rel=1e-9)
+    assert np.mean(np.abs(noisy.g - lines.g)[lossy]) == pytest.approx(0.1, rel=0.5)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.01, 1))
 def test_moving_one_corridor_moves_the_means_no_further(seed: int, alpha: float) -> None:

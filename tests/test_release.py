@@ -318,6 +318,21 @@ def test_verify_rejects_other_manifests(made: Path, old: str, new: str, words: s
     assert any(words in name for name in gv.verify(made).failed)
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("manifest.json", '"value": [\n        2178.0\n      ]', '"value": []'),
+        ("manifest.json", '"value": [\n        2178.0\n      ]', '"value": [0]'),
+        ("manifest.json", '"unprotected_lines": []', '"unprotected_lines": [99]'),
+        ("manifest.json", '"beta": 0.01', '"beta": 5'),
+        ("released.m", "\t1\t2\t", "\t1\t2\t0.1\t0.1\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0;\n\t1\t2\t"),
+    ],
+)
+def test_verify_rejects_foreign_bundles(made: Path, name: str, old: str, new: str) -> None:
+    spoil(made, name, old, new)
+    assert any("no release has" in check for check in gv.verify(made).failed)
+
+
 def test_verify_says_what_is_missing(made: Path, tmp_path: Path) -> None:
     (made / "certificate.json").write_text("{")
     with pytest.raises(ReleaseError, match=r"is .* a release"):

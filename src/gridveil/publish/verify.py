@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from gridveil.casefile import Case, read
 from gridveil.casefile import columns as c
-from gridveil.casefile import read
 from gridveil.casefile.to_network import to_network
 from gridveil.errors import GridVeilError, ReleaseError
 from gridveil.exchange.types import Certificate, Check, Fidelity, PublicFacts, Snapshot
-from gridveil.grid import operating_point
+from gridveil.grid import PublicGrid, operating_point
 from gridveil.publish import bundle
 from gridveil.publish.manifest import SCHEMA, schema_faults
 from gridveil.repair.certify import certify
@@ -32,6 +32,10 @@ def verify(directory: Path | str) -> Certificate:
     checks.append(_count("failed checks in the stored certificate", _failed(stored)))
     case = read(_file(folder, bundle.NETWORK))
     grid, lines = to_network(case)
+    foreign = _foreign(case, grid, record)
+    checks.append(_count("things that no release has", foreign))
+    if foreign:
+        return Certificate(tuple(checks))
     costs = record["public_inputs"][0]
     losses = next((tuple(one["value"]) for one in record["public_inputs"][1:] if "losses" in one["name"]), None)
     facts = PublicFacts(
@@ -54,6 +58,21 @@ def verify(directory: Path | str) -> Certificate:
     checks.append(Check("written flows against recomputed ones (p.u.)", wrong_flows, 1e-6, wrong_flows <= 1e-6))
     alone = tuple(number - 1 for number in record["unprotected_lines"])
     return Certificate((*checks, *certify(grid, lines, (point,), facts, fidelity, alone).checks))
+
+
+def _foreign(case: Case, grid: PublicGrid, record: dict[str, Any]) -> list[str]:
+    """What of a bundle cannot have been written by this program, so that the rest cannot be recomputed from it."""
+    faults = []
+    if (len(case.bus), len(case.gen)) != (grid.n_bus, grid.n_generator) or case.branch.shape != (grid.n_line, 17):
+        faults.append("elements out of service or other columns in released.m")
+    inputs = record["public_inputs"]
+    if not inputs or any(len(one["value"]) != 1 or not all(one["value"]) for one in inputs):
+        faults.append("public inputs without a value")
+    if not all(1 <= number <= grid.n_line for number in record["unprotected_lines"]):
+        faults.append("unprotected lines that the network does not have")
+    if not 0 < record["fidelity"]["beta"] < 1:
+        faults.append("a beta that promises nothing")
+    return faults
 
 
 def _load(folder: Path, name: str) -> dict[str, Any]:
