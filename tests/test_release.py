@@ -121,7 +121,7 @@ def test_a_real_release_end_to_end(tmp_path: Path) -> None:
     assert record["privacy"]["loss"] == 1.0
     assert record["privacy"]["cumulative_loss"] == 1.0
     assert record["public_inputs"][0] == {
-        "name": "optimal dispatch cost of the original network", "value": [2178.0], "source": "declared", "digits": 4,
+        "name": "optimal dispatch cost of the original network", "steps": [1], "value": [2178.0], "source": "declared", "digits": 4,
     }  # fmt: skip
     assert [entry.loss for entry in book.entries()] == [1.0]
     again = gv.release(gv.seal("case14"), PLAN, ledger=book)

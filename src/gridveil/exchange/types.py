@@ -12,11 +12,12 @@ from gridveil.grid import LineParameters, OperatingPoint
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The demand of one step and the dispatch cost that is public for it."""
+    """The demand of one step, by its number, and the dispatch cost that is public for it."""
 
     pd: FloatArray
     qd: FloatArray
     cost: float
+    step: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pd", frozen(self.pd))
@@ -37,11 +38,11 @@ class PublicFacts:
     digits: int | None
     losses: tuple[float, ...] | None = None
 
-    def rounding(self, step: int) -> float:
-        """How far the true cost of a step may lie from the stated one, relative to it."""
+    def rounding(self, index: int) -> float:
+        """How far the true cost of a snapshot may lie from the stated one, relative to it."""
         if self.digits is None:
             return 0.0
-        cost = abs(self.snapshots[step].cost)
+        cost = abs(self.snapshots[index].cost)
         return 0.5 * 10.0 ** (np.floor(np.log10(cost)) - self.digits + 1) / cost if cost > 0 else 0.0
 
 
@@ -122,10 +123,26 @@ class Check:
 
 
 @dataclass(frozen=True)
+class UnusedStep:
+    """How the released network does at a step the repair did not use: reported, not promised.
+
+    `violation` is the largest of its AC-OPF's point; `away` the relative distance of its cost from the public one, if
+    that is public.
+    """
+
+    step: int
+    status: str
+    violation: float
+    cost: float
+    away: float | None = None
+
+
+@dataclass(frozen=True)
 class Certificate:
-    """All claims about a released network, recomputed from the written file."""
+    """All claims about a released network, recomputed from the written file; `unused` steps are without claim."""
 
     checks: tuple[Check, ...]
+    unused: tuple[UnusedStep, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -1,4 +1,4 @@
-"""The bundle on disk: released.m, certificate.json, manifest.json; written whole or not at all."""
+"""The bundle on disk: released.m, certificate.json, manifest.json, and profile.csv; written whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from gridveil.errors import ReleaseError
-from gridveil.exchange.types import Certificate, Check
+from gridveil.exchange.types import Certificate, Check, UnusedStep
 
-NETWORK, CERTIFICATE, MANIFEST = "released.m", "certificate.json", "manifest.json"
+NETWORK, CERTIFICATE, MANIFEST, PROFILE = "released.m", "certificate.json", "manifest.json", "profile.csv"
 
 
 def check_target(target: Path, *, force: bool) -> None:
@@ -70,11 +71,18 @@ def to_json(record: dict[str, Any]) -> str:
 
 
 def certificate_record(certificate: Certificate) -> dict[str, Any]:
-    """A certificate as plain data; an infinite value is written as null."""
-    checks = [asdict(check) for check in certificate.checks]
-    for check in checks:
-        check["value"] = check["value"] if abs(check["value"]) < float("inf") else None
-    return {"passed": certificate.passed, "checks": checks}
+    """A certificate as plain data; an infinite value is written as null. Unused steps stand apart: without claim."""
+    record: dict[str, Any] = {"passed": certificate.passed, "checks": [_finite(one) for one in certificate.checks]}
+    if certificate.unused:
+        record["unused_steps"] = [_finite(one) for one in certificate.unused]
+    return record
+
+
+def _finite(record: Check | UnusedStep) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not isfinite(value) else value
+        for name, value in asdict(record).items()
+    }
 
 
 def read_certificate(record: dict[str, Any]) -> Certificate:

@@ -14,12 +14,17 @@ import numpy as np
 
 from gridveil.exchange.types import PublicFacts, Repair
 from gridveil.grid import PublicGrid
+from gridveil.grid.profile import Profile
 from gridveil.privacy.ledger import Receipt
 from gridveil.privacy.noise import Noise
 from gridveil.publish.plan import Plan
 from gridveil.repair.repair import DIGITS
+from gridveil.sealed.facts import DIGITS as DECLARED
 
-FORMAT = "gridveil-release-1"
+FORMAT = "gridveil-release-2"
+COST = "optimal dispatch cost of the original network"
+UNUSED_COST = f"{COST}, at steps without a promise"
+LOSSES = "active losses of the original network (p.u.)"
 RESEARCH = (
     "RESEARCH MODE: the noise came from a seeded generator. This release is NOT differentially private and must not be "
     "published as if it were."
@@ -27,9 +32,17 @@ RESEARCH = (
 
 
 def manifest(
-    plan: Plan, grid: PublicGrid, facts: PublicFacts, result: Repair, noise: Noise, loss: float, receipt: Receipt | None
+    plan: Plan,
+    grid: PublicGrid,
+    facts: PublicFacts,
+    result: Repair,
+    noise: Noise,
+    loss: float,
+    receipt: Receipt | None,
+    profile: Profile | None = None,
+    others: PublicFacts | None = None,
 ) -> dict[str, Any]:
-    """The record of one release, without the digests, which the bundle adds."""
+    """The record of one release, without the digests, which the bundle adds. `others` are declared unused steps."""
     method = plan.method
     unprotected = np.flatnonzero(method.unprotected(grid))
     private = noise.private
@@ -55,14 +68,11 @@ def manifest(
             "loss_within": plan.loss_within,
         },
         "public_inputs": [
-            {
-                "name": "optimal dispatch cost of the original network",
-                "value": [snapshot.cost for snapshot in facts.snapshots],
-                "source": facts.source,
-                "digits": facts.digits,
-            },
+            _public_costs(COST, facts),
             *_public_losses(facts),
+            *([_public_costs(UNUSED_COST, others)] if others else []),
         ],
+        "horizon": _horizon(profile, facts),
         "not_protected": stays_public(plan, grid),
         "unprotected_lines": (unprotected + 1).tolist(),
         "scrubbed": [
@@ -76,13 +86,28 @@ def manifest(
     }
 
 
+def _public_costs(name: str, facts: PublicFacts) -> dict[str, Any]:
+    return {
+        "name": name,
+        "steps": [snapshot.step for snapshot in facts.snapshots],
+        "value": [snapshot.cost for snapshot in facts.snapshots],
+        "source": facts.source,
+        "digits": facts.digits,
+    }
+
+
 def _public_losses(facts: PublicFacts) -> list[dict[str, Any]]:
     if facts.losses is None:
         return []
-    return [
-        {"name": "active losses of the original network (p.u.)", "value": list(facts.losses), "source": "declared",
-         "digits": 4},
-    ]  # fmt: skip
+    costs = _public_costs(LOSSES, facts)
+    return [{**costs, "value": list(facts.losses), "source": "declared", "digits": DECLARED}]
+
+
+def _horizon(profile: Profile | None, facts: PublicFacts) -> dict[str, Any] | None:
+    if profile is None:
+        return None
+    used = [snapshot.step for snapshot in facts.snapshots]
+    return {"first": int(profile.step[0]), "steps": len(profile), "used": used, "step_in_network_file": used[0]}
 
 
 def stays_public(plan: Plan, grid: PublicGrid) -> list[str]:
@@ -143,8 +168,12 @@ SCHEMA: dict[str, Any] = {
         ),
         fidelity=_object(beta=_NUMBER, bound_factor=_NUMBER, loss_within=_maybe(_NUMBER)),
         public_inputs=_list(
-            _object(name=_TEXT, value=_list(_NUMBER), source={"enum": ["published", "declared"]}, digits=_maybe(_COUNT))
+            _object(
+                name=_TEXT, steps=_list(_COUNT), value=_list(_NUMBER), source={"enum": ["published", "declared"]},
+                digits=_maybe(_COUNT),
+            )
         ),
+        horizon=_maybe(_object(first=_COUNT, steps=_COUNT, used=_list(_COUNT), step_in_network_file=_COUNT)),
         not_protected=_list(_TEXT),
         unprotected_lines=_list(_COUNT),
         scrubbed=_list(_TEXT),

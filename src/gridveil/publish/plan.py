@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
 
+from gridveil.arrays import IntArray
 from gridveil.errors import PrivacyError, ReleaseError
 from gridveil.exchange.types import Fidelity
 from gridveil.grid import LineKind, PublicGrid
+from gridveil.grid.profile import equally_spaced
 from gridveil.sealed.facts import DIGITS
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.mechanisms.base import Mechanism
@@ -19,16 +22,22 @@ _UNITS = {"log": "%", "additive": "pu", "paper": "pu"}
 
 @dataclass(frozen=True)
 class Plan:
-    """ε, α, β and the mechanism. α may carry its unit: '10%' (only `log`) or '0.1pu' (only `additive`, `paper`)."""
+    """ε, α, β and the mechanism. α may carry its unit: '10%' (only `log`) or '0.1pu' (only `additive`, `paper`).
+
+    With a profile, `steps` of its steps, equally spaced, are used (all if it is `None`); `published_cost` then holds
+    one cost per used step. The costs of unused steps stay secret unless `declare_unused`.
+    """
 
     epsilon: float
     alpha: float | str
     beta: float
     mechanism: str = "log"
     bound_factor: float = 50.0
-    published_cost: float | None = None
+    published_cost: float | Sequence[float] | None = None
     loss_within: float | None = None
     keep_names: bool = False
+    steps: int | None = None
+    declare_unused: bool = False
 
     def __post_init__(self) -> None:
         if self.mechanism not in _UNITS:
@@ -45,15 +54,24 @@ class Plan:
             )
         if not (isfinite(self.bound_factor) and self.bound_factor > 1):
             raise ReleaseError("the bound factor must be a finite number above 1")
-        if self.published_cost is not None and not (isfinite(self.published_cost) and self.published_cost != 0):
-            raise ReleaseError("the published cost must be a finite number other than 0")
+        if not all(isfinite(cost) and cost != 0 for cost in self.published_costs or ()):
+            raise ReleaseError("a published cost must be a finite number other than 0")
+        if self.steps is not None and self.steps < 1:
+            raise ReleaseError(f"{self.steps} steps cannot be used; give 1 or more")
         if self.loss_within is not None and not (isfinite(self.loss_within) and self.loss_within > 1):
             raise ReleaseError("losses can be kept within a factor above 1, such as 1.5")
-        if self.published_cost is None and self.beta <= 0.5 * 10.0 ** (1 - DIGITS) * (1 + self.beta):
+        if self.published_costs is None and self.beta <= 0.5 * 10.0 ** (1 - DIGITS) * (1 + self.beta):
             raise ReleaseError(
                 f"beta = {self.beta:g} is finer than a cost declared to {DIGITS} digits; "
                 "give --published-cost or a larger beta"
             )
+
+    @property
+    def published_costs(self) -> tuple[float, ...] | None:
+        """One published cost per used step, or `None` if they are to be declared."""
+        if self.published_cost is None or isinstance(self.published_cost, Sequence):
+            return tuple(self.published_cost) if self.published_cost else None
+        return (self.published_cost,)
 
     @property
     def method(self) -> Mechanism:
@@ -62,6 +80,17 @@ class Plan:
     @property
     def fidelity(self) -> Fidelity:
         return Fidelity(self.beta, self.bound_factor, self.loss_within)
+
+    def used(self, horizon: int) -> IntArray:
+        """Which steps of a horizon are used; refuses what the profile cannot give."""
+        if self.steps is not None and self.steps > horizon:
+            have = f"the profile has {horizon}" if horizon > 1 else "there is one without a longer profile"
+            raise ReleaseError(f"{self.steps} steps are wanted, but {have}; give fewer --steps or another --profile")
+        used = equally_spaced(horizon, horizon if self.steps is None else self.steps)
+        costs = self.published_costs
+        if costs is not None and len(costs) != len(used):
+            raise ReleaseError(f"{len(costs)} published costs for {len(used)} used steps; give one for each, in order")
+        return used
 
     def check_network(self, grid: PublicGrid) -> None:
         """Refuse a network in which there is nothing to protect."""

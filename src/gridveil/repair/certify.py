@@ -5,12 +5,13 @@ The certificate compares with public facts and noisy values only; no check compa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gridveil.exchange.types import Certificate, Check, Fidelity, NoisyLines, PublicFacts
+from gridveil.exchange.types import Certificate, Check, Fidelity, NoisyLines, PublicFacts, UnusedStep
 from gridveil.grid import LineKind, LineParameters, OperatingPoint, PublicGrid, circuits, violations
+from gridveil.grid.profile import Profile
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
@@ -25,7 +26,7 @@ EQUAL = 1e-8
 def certify(
     grid: PublicGrid,
     lines: LineParameters,
-    points: Sequence[OperatingPoint],
+    points: Sequence[OperatingPoint | None],
     facts: PublicFacts,
     fidelity: Fidelity,
     unprotected: Sequence[int] = (),
@@ -34,28 +35,30 @@ def certify(
 ) -> Certificate:
     """Check a network as it was read back from its file; `points` are the operating points written with it.
 
-    The AC-OPF is solved anew, from a flat start or, with `from_written`, from the written point first: the repair has
-    solved the same network from the flat start just before.
+    Where a snapshot has no written point, the one that its AC-OPF finds is judged. The AC-OPF is solved anew, from a
+    flat start or, with `from_written`, from the written point first: the repair has solved the same network from the
+    flat start just before.
     """
     checks: list[Check] = []
     model = opf_model(grid)
     tolerance = promised(facts, fidelity)
-    for step, (snapshot, point) in enumerate(zip(facts.snapshots, points, strict=True)):
+    for index, (snapshot, written) in enumerate(zip(facts.snapshots, points, strict=True)):
         demand = Demand(snapshot.pd, snapshot.qd)
-        name = f" of step {step + 1}" if len(points) > 1 else ""
+        name = f" of step {snapshot.step}" if len(points) > 1 else ""
+        optimum = solve_opf(model, lines, demand, near=written if from_written else None)
+        point = written or optimum.point
         judged = violations(grid, lines, point, demand)
         balance = max(judged.balance_p, judged.balance_q)
         others = [value for key, value in vars(judged).items() if not key.startswith("balance")]
         checks.append(_at_most(f"balance residual{name} (p.u.)", balance, BALANCE))
         checks.append(_at_most(f"limit violation{name} (p.u.)", float(np.max(others)), LIMITS))
-        optimum = solve_opf(model, lines, demand, near=point if from_written else None)
         solved = optimum.status is Status.OPTIMAL
         away = abs(optimum.cost - snapshot.cost) / abs(snapshot.cost) if solved else np.inf
         checks.append(
-            _at_most(f"cost{name}, re-optimised, away from the public cost (relative)", away, tolerance[step])
+            _at_most(f"cost{name}, re-optimised, away from the public cost (relative)", away, tolerance[index])
         )
         if fidelity.loss_within is not None and facts.losses is not None:
-            ratio = float(point.pg.sum() - snapshot.pd.sum()) / facts.losses[step]
+            ratio = float(point.pg.sum() - snapshot.pd.sum()) / facts.losses[index]
             checks.append(
                 _at_most(f"losses{name}, factor to the public ones", max(ratio, 1 / ratio), fidelity.loss_within)
             )
@@ -66,6 +69,20 @@ def certify(
         )
     )
     return Certificate(tuple(checks))
+
+
+def report_unused(
+    grid: PublicGrid, lines: LineParameters, profile: Profile, used: Sequence[int], costs: Mapping[int, float]
+) -> tuple[UnusedStep, ...]:
+    """The AC-OPF of the released network at every step but the used ones; `costs` are public costs, if any, by step."""
+    model, report = opf_model(grid), []
+    for index in np.flatnonzero(~np.isin(profile.step, used)).tolist():
+        step = int(profile.step[index])
+        optimum = solve_opf(model, lines, Demand(profile.pd[index], profile.qd[index]))
+        solved, public = optimum.status is Status.OPTIMAL, costs.get(step)
+        away = None if public is None or not solved else abs(optimum.cost - public) / abs(public)
+        report.append(UnusedStep(step, str(optimum.status), optimum.violations.largest, optimum.cost, away))
+    return tuple(report)
 
 
 def bounds_check(grid: PublicGrid, lines: LineParameters, noisy: NoisyLines, factor: float) -> Check:

@@ -9,11 +9,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from gridveil.arrays import FloatArray
+from gridveil.arrays import FloatArray, IntArray
 from gridveil.errors import RepairFailed
 from gridveil.exchange.types import Fidelity, NoisyLines, PublicFacts, Repair
 from gridveil.grid import LineParameters, OperatingPoint, PublicGrid
@@ -38,7 +39,29 @@ DIGITS = 9
 
 
 def repair(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: Fidelity) -> Repair:
-    """The nearest network that keeps the promise, or `RepairFailed`."""
+    """The nearest network that keeps the promise at every snapshot, or `RepairFailed`.
+
+    The order of the snapshots has no influence, and equal ones count once.
+    """
+    rows = [  # the heaviest first: where one fails, it is the likeliest
+        [-one.pd.sum(), *one.pd, *one.qd, one.cost, *lost]
+        for one, lost in zip(facts.snapshots, _losses(facts), strict=True)
+    ]
+    _, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    found = _repair(grid, noisy, _chosen(facts, first), fidelity)
+    return replace(found, points=tuple(found.points[at] for at in place.ravel().tolist()))
+
+
+def _losses(facts: PublicFacts) -> list[list[float]]:
+    return [[] for _ in facts.snapshots] if facts.losses is None else [[lost] for lost in facts.losses]
+
+
+def _chosen(facts: PublicFacts, which: IntArray) -> PublicFacts:
+    losses = None if facts.losses is None else tuple(facts.losses[at] for at in which)
+    return replace(facts, snapshots=tuple(facts.snapshots[at] for at in which), losses=losses)
+
+
+def _repair(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: Fidelity) -> Repair:
     beta = promised(facts, fidelity)
     model = opf_model(grid)
     box = parameter_box(grid, noisy, fidelity.bound_factor)
@@ -47,11 +70,12 @@ def repair(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: Fi
     large = grid.n_bus >= 1000
     quick = SolverOptions(max_iterations=100 if large else 40, starts=1, patience=None if large else PATIENCE)
     before = _optima(model, clipped, facts, quick)
-    if _faithful(before, facts, beta) == 0 and _keeps_losses(before, facts, fidelity):
+    verdict = _faithful(before, facts, beta)
+    if verdict == 0 and _keeps_losses(before, facts, fidelity):
         return _result(clipped, before, "as drawn", 0, 1.0, 0)
-    near = [one.point for one in before] if all(one.status is Status.OPTIMAL for one in before) else None
+    near = [one.point for one in before] if _all_optimal(before, facts) else None
     # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
-    cuts = _cuts(model, box, clipped, before, facts, beta) if _faithful(before, facts, beta) < 0 else []
+    cuts = _cuts(model, box, clipped, before, facts, beta) if verdict < 0 else []
     tried = 0
     for most, widening in product(ITERATIONS, WIDENING):
         box = parameter_box(grid, noisy, fidelity.bound_factor * widening)
@@ -93,16 +117,30 @@ def significant(values: FloatArray, digits: int) -> FloatArray:
 def _optima(
     model: OpfModel, lines: LineParameters, facts: PublicFacts, options: SolverOptions | None = None
 ) -> list[Solution]:
-    """The AC-OPF of every snapshot, from the starts that the certificate and every user will have too."""
-    return [solve_opf(model, lines, Demand(one.pd, one.qd), options) for one in facts.snapshots]
+    """The AC-OPF of every snapshot, from the starts that the certificate and every user will have too.
+
+    The first that fails is the last that is solved: the network must serve them all.
+    """
+    optima: list[Solution] = []
+    for one in facts.snapshots:
+        optima.append(solve_opf(model, lines, Demand(one.pd, one.qd), options))
+        if optima[-1].status is not Status.OPTIMAL:
+            break
+    return optima
+
+
+def _all_optimal(optima: Sequence[Solution], facts: PublicFacts) -> bool:
+    return len(optima) == len(facts.snapshots) and optima[-1].status is Status.OPTIMAL
 
 
 def _faithful(optima: Sequence[Solution], facts: PublicFacts, beta: Sequence[float]) -> int:
     """0 if every snapshot is optimal and within β; −1 if one is too cheap (a cut can help); 1 otherwise."""
+    if not _all_optimal(optima, facts):
+        return 1
     verdict = 0
     for optimum, snapshot, tolerance in zip(optima, facts.snapshots, beta, strict=True):
         away = optimum.cost - snapshot.cost
-        if optimum.status is not Status.OPTIMAL or away > tolerance * abs(snapshot.cost):
+        if away > tolerance * abs(snapshot.cost):
             return 1
         if away < -tolerance * abs(snapshot.cost):
             verdict = -1
@@ -164,10 +202,10 @@ def _lower(
     aim: Sequence[Aim], optima: Sequence[Solution], facts: PublicFacts, beta: Sequence[float]
 ) -> list[Aim] | None:
     """Aim lower where the AC-OPF ended in a dearer optimum than the projection's dispatch; `None` if it failed."""
+    if not _all_optimal(optima, facts):
+        return None
     result = []
     for one, optimum, snapshot, tolerance in zip(aim, optima, facts.snapshots, beta, strict=True):
-        if optimum.status is not Status.OPTIMAL:
-            return None
         excess = (optimum.cost - snapshot.cost) / abs(snapshot.cost) - tolerance
         result.append(Aim(one.below, one.above - excess - 0.1 * tolerance) if excess > 0 else one)
     return result if result != list(aim) and all(one.above > -one.below for one in result) else None

@@ -1,12 +1,15 @@
-"""`declare_facts`: the dispatch cost that becomes public, given by the operator or computed and rounded on purpose."""
+"""`declare_facts`: the dispatch costs that become public, given by the operator or computed and rounded on purpose."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import floor, log10
 
 from gridveil.errors import ReleaseError
 from gridveil.exchange.types import PublicFacts, Snapshot
-from gridveil.nlp.opf import opf_model, solve_opf
+from gridveil.grid.profile import Profile, base_profile
+from gridveil.nlp.opf import Solution, opf_model, solve_opf
+from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.sealed.split import SecretNetwork
 
@@ -14,19 +17,47 @@ DIGITS = 4
 """Significant digits of a declared cost or loss: what a reader of the release may learn of the truth."""
 
 
-def declare_facts(network: SecretNetwork, published_cost: float | None = None, *, losses: bool = False) -> PublicFacts:
-    """The public dispatch cost of the network's own demand. The network must have an AC-feasible optimum."""
-    grid = network.grid
-    pd, qd = grid.buses.pd, grid.buses.qd
-    if published_cost is not None and not losses:
-        return PublicFacts((Snapshot(pd, qd, published_cost),), "published", None)
-    solution = solve_opf(opf_model(grid), network.lines._open())
-    if solution.status is not Status.OPTIMAL:
-        raise ReleaseError(f"the original network has no optimal power flow ({solution.status}); nothing was charged")
-    cost = published_cost if published_cost is not None else significant(solution.cost, DIGITS)
-    lost = (significant(float(solution.point.pg.sum() - pd.sum()), DIGITS),) if losses else None
-    given = published_cost is not None
-    return PublicFacts((Snapshot(pd, qd, cost),), "published" if given else "declared", None if given else DIGITS, lost)
+def declare_facts(
+    network: SecretNetwork,
+    published: Sequence[float] | None = None,
+    profile: Profile | None = None,
+    used: Sequence[int] = (0,),
+    *,
+    losses: bool = False,
+) -> PublicFacts:
+    """The public dispatch costs of the used steps of a profile; without one, of the network's own demand.
+
+    The network must have an AC-feasible optimum at each of them.
+    """
+    profile = profile or base_profile(network.grid)
+    solutions = [] if published is not None and not losses else original_optima(network, profile, used)
+    costs = [significant(one.cost, DIGITS) for one in solutions] if published is None else published
+    snapshots = tuple(
+        Snapshot(profile.pd[index], profile.qd[index], cost, int(profile.step[index]))
+        for index, cost in zip(used, costs, strict=True)
+    )
+    lost = None
+    if losses:
+        lost = tuple(
+            significant(float(one.point.pg.sum() - snapshot.pd.sum()), DIGITS)
+            for one, snapshot in zip(solutions, snapshots, strict=True)
+        )
+    source, digits = ("declared", DIGITS) if published is None else ("published", None)
+    return PublicFacts(snapshots, source, digits, lost)
+
+
+def original_optima(network: SecretNetwork, profile: Profile, steps: Sequence[int]) -> list[Solution]:
+    """The AC-OPF of the original network at some steps, or an error that names the first step without one."""
+    model, solutions = opf_model(network.grid), []
+    for index in steps:
+        solution = solve_opf(model, network.lines._open(), Demand(profile.pd[index], profile.qd[index]))
+        if solution.status is not Status.OPTIMAL:
+            where = f" at step {profile.step[index]}" if len(profile) > 1 else ""
+            raise ReleaseError(
+                f"the original network has no optimal power flow{where} ({solution.status}); nothing was charged"
+            )
+        solutions.append(solution)
+    return solutions
 
 
 def significant(value: float, digits: int) -> float:

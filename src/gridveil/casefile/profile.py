@@ -1,0 +1,153 @@
+"""Profiles on disk, CSV or Parquet: `step, bus, p_mw, q_mvar`, or one `scale` of all loads per step.
+
+Buses that a step does not name keep their base load. Steps count from 0 or 1 and none may be missing.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from gridveil.arrays import BoolArray, FloatArray, IntArray
+from gridveil.errors import CaseFileError
+from gridveil.grid import PublicGrid
+from gridveil.grid.profile import Profile, scaled
+
+LOADS = ("step", "bus", "p_mw", "q_mvar")
+SCALES = ("step", "scale")
+
+
+def read_profile(path: Path | str, grid: PublicGrid) -> Profile:
+    """The demand of every step for a grid, in per unit."""
+    path = Path(path)
+    if not path.is_file():
+        raise CaseFileError(path, None, "there is no such file", "give a CSV or Parquet file of demands")
+    table = _Table(path, *(_parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _csv(path)))
+    step = table.whole("step")
+    first, horizon = _horizon(table, step)
+    if "scale" in table.columns:
+        scale = table.columns["scale"]
+        table.refuse(~(scale >= 0) | np.isinf(scale), "is no scale", "give a share such as 0.95")
+        table.once(step)
+        scales = np.empty(horizon)
+        scales[step - first] = scale
+        return scaled(grid, scales, first)
+    bus = table.whole("bus")
+    place = {int(number): at for at, number in enumerate(grid.buses.number)}
+    at = np.array([place.get(number, -1) for number in bus.tolist()], dtype=np.int64)
+    table.refuse(at < 0, "names a bus that the network does not have in service", "name buses as in its bus table")
+    table.once(step, bus)
+    pd, qd = np.tile(grid.buses.pd, (horizon, 1)), np.tile(grid.buses.qd, (horizon, 1))
+    for target, name in ((pd, "p_mw"), (qd, "q_mvar")):
+        values = table.columns[name]
+        table.refuse(~np.isfinite(values), f"has no finite {name}", "give a number for every bus it names")
+        target[step - first, at] = values / grid.base_mva
+    return Profile(np.arange(first, first + horizon), pd, qd)
+
+
+def profile_text(grid: PublicGrid, profile: Profile) -> str:
+    """A profile as CSV: a row for every step and every bus that has a load in any; it reads back as it was."""
+    used = np.flatnonzero(np.any([*profile.pd, *profile.qd, grid.buses.pd, grid.buses.qd], axis=0))
+    rows = [",".join(LOADS)]
+    for index, step in enumerate(profile.step.tolist()):
+        for bus in used.tolist():
+            p, q = float(profile.pd[index, bus] * grid.base_mva), float(profile.qd[index, bus] * grid.base_mva)
+            rows.append(f"{step},{grid.buses.number[bus]},{p!r},{q!r}")
+    return "\n".join([*rows, ""])
+
+
+class _Table:
+    """Columns of a profile file with the place of every row, for errors."""
+
+    def __init__(self, path: Path, columns: Mapping[str, FloatArray], lines: Sequence[int] | None) -> None:
+        self.path, self.columns, self.lines = path, columns, lines
+        if set(columns) not in (set(LOADS), set(SCALES)):
+            self.fail(
+                None, f"the columns are {', '.join(columns) or 'missing'}", f"give {', '.join(LOADS)} or step, scale"
+            )
+        if len(columns["step"]) == 0:
+            self.fail(None, "there is no row", "give at least one step")
+
+    def fail(self, row: int | None, problem: str, advice: str) -> NoReturn:
+        line = None if row is None or self.lines is None else self.lines[row]
+        place = f"row {row + 1}: " if row is not None and self.lines is None else ""
+        raise CaseFileError(self.path, line, place + problem, advice)
+
+    def refuse(self, wrong: BoolArray, problem: str, advice: str) -> None:
+        """Fail at the first row that is wrong, naming its step."""
+        for row in np.flatnonzero(wrong)[:1].tolist():
+            step = self.columns["step"][row]
+            self.fail(row, f"step {step:g} {problem}" + self._bus(row), advice)
+
+    def _bus(self, row: int) -> str:
+        return f" (bus {self.columns['bus'][row]:g})" if "bus" in self.columns else ""
+
+    def whole(self, name: str) -> IntArray:
+        values = self.columns[name]
+        wrong = ~np.isfinite(values) | (values != np.round(np.where(np.isfinite(values), values, 0.5)))
+        for row in np.flatnonzero(wrong)[:1].tolist():
+            self.fail(row, f"'{values[row]:g}' is no {name}", f"number every {name} with a whole number")
+        return values.astype(np.int64)
+
+    def once(self, *keys: IntArray) -> None:
+        """No step, or bus of a step, may come twice."""
+        order = np.lexsort(keys[::-1])
+        same = np.ones(len(order) - 1, dtype=bool)
+        for key in keys:
+            same &= np.diff(key[order]) == 0
+        twice = np.zeros(len(order), dtype=bool)
+        twice[order[1:][same]] = True
+        self.refuse(twice, "comes twice", "keep one of the rows")
+
+
+def _horizon(table: _Table, step: IntArray) -> tuple[int, int]:
+    """First step and number of steps; none may be missing."""
+    first, last = int(step.min()), int(step.max())
+    if first not in (0, 1):
+        table.fail(int(step.argmin()), f"the first step is {first}", "count steps from 0 or 1")
+    there = np.unique(step)
+    if len(there) <= last - first:
+        missing = first + int(np.argmax(there != np.arange(first, first + len(there))))
+        table.fail(None, f"step {missing} of {last} is missing", "give every step a row, if only with its base load")
+    return first, last - first + 1
+
+
+def _csv(path: Path) -> tuple[dict[str, FloatArray], list[int]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            reader = csv.reader(stream)
+            rows = [(reader.line_num, row) for row in reader if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CaseFileError(path, None, f"it cannot be read ({error})", "give a CSV file in UTF-8") from error
+    names = [name.strip().lower() for name in rows[0][1]] if rows else []
+    values = np.empty((len(names), max(len(rows) - 1, 0)))
+    for at, (line, row) in enumerate(rows[1:]):
+        if len(row) != len(names):
+            raise CaseFileError(path, line, f"{len(row)} values under {len(names)} names", "write one value per name")
+        try:
+            values[:, at] = [float(cell) for cell in row]
+        except ValueError:
+            raise CaseFileError(
+                path, line, f"'{','.join(row)}' has a cell that is no number", "write numbers"
+            ) from None
+    return dict(zip(names, values, strict=True)), [line for line, _ in rows[1:]]
+
+
+def _parquet(path: Path) -> tuple[dict[str, FloatArray], None]:
+    try:
+        # an extra: only those who have Parquet files need it
+        from pyarrow import ArrowInvalid, compute, float64, parquet
+    except ImportError:
+        raise CaseFileError(
+            path, None, "reading Parquet needs pyarrow", "install gridveil[parquet], or give a CSV file"
+        ) from None
+    try:
+        table = parquet.read_table(path)
+        columns = {name.lower(): compute.cast(table[name], float64()).to_numpy() for name in table.column_names}
+    except (ArrowInvalid, NotImplementedError, OSError) as error:
+        raise CaseFileError(path, None, f"it is no readable Parquet file ({error})", "write it again") from error
+    return columns, None
