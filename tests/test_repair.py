@@ -90,7 +90,7 @@ def no_cuts_at_first(cuts: Callable[..., Any]) -> Callable[..., Any]:
     return later
 
 
-def test_climbing_works_without_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steering_works_without_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     network, noisy, facts = drawn("case30", "log", 0.1, 0)
     monkeypatch.setattr(repair_module, "MOST_ROUNDS", 1)
     monkeypatch.setattr(repair_module, "_cuts", no_cuts_at_first(repair_module._cuts))

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gridveil.api import load, read_case, seal, solve_opf
+    from gridveil.api import load, make_profile, read_case, read_profile, seal, solve_opf
     from gridveil.casefile import Case, read, write
     from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
     from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid, violations
+    from gridveil.grid.profile import Profile
     from gridveil.nlp.opf import OpfModel, Solution, opf_model
     from gridveil.nlp.power_flow import Demand
     from gridveil.nlp.solver import SolverOptions, Status
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 _HOME = {
     "load": "gridveil.api",
     "read_case": "gridveil.api",
+    "make_profile": "gridveil.api",
+    "read_profile": "gridveil.api",
     "seal": "gridveil.api",
     "solve_opf": "gridveil.api",
     "Ledger": "gridveil.privacy.ledger",
@@ -52,6 +55,7 @@ _HOME = {
     "OperatingPoint": "gridveil.grid",
     "PublicGrid": "gridveil.grid",
     "violations": "gridveil.grid",
+    "Profile": "gridveil.grid.profile",
     "Demand": "gridveil.nlp.power_flow",
     "OpfModel": "gridveil.nlp.opf",
     "Solution": "gridveil.nlp.opf",
@@ -72,6 +76,7 @@ __all__ = [
     "OperatingPoint",
     "OpfModel",
     "Plan",
+    "Profile",
     "PublicGrid",
     "Release",
     "SecretNetwork",
@@ -82,9 +87,11 @@ __all__ = [
     "Status",
     "__version__",
     "load",
+    "make_profile",
     "opf_model",
     "read",
     "read_case",
+    "read_profile",
     "release",
     "seal",
     "solve_opf",

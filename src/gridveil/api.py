@@ -6,8 +6,11 @@ from pathlib import Path
 
 from gridveil import cases
 from gridveil.casefile import Case, read
+from gridveil.casefile.profile import read_profile as read_profile_file
 from gridveil.casefile.to_network import to_network
-from gridveil.grid import Network
+from gridveil.grid import Network, PublicGrid
+from gridveil.grid.profile import Profile
+from gridveil.grid.profile import make_profile as profile_by_rule
 from gridveil.nlp.opf import Solution, opf_model
 from gridveil.nlp.opf import solve_opf as solve_model
 from gridveil.nlp.power_flow import Demand
@@ -35,6 +38,29 @@ def load(case: str | Path | Case | Network) -> Network:
 def seal(case: str | Path | Case | Network) -> SecretNetwork:
     """Seal a network: its public half can be seen, its line parameters only be released."""
     return split(case if isinstance(case, Case | Network) else read_case(case))
+
+
+def read_profile(path: str | Path, case: str | Path | Case | Network | SecretNetwork) -> Profile:
+    """The demand of every step of a horizon, from a CSV or Parquet file."""
+    return read_profile_file(path, _grid(case))
+
+
+def make_profile(
+    case: str | Path | Case | Network | SecretNetwork,
+    steps: int,
+    rule: str = "uniform",
+    *,
+    per_bus: bool = True,
+    low: float = 0.8,
+    high: float = 1.1,
+    seed: int = 0,
+) -> Profile:
+    """A horizon of demands by the rule `ramp`, `sine` or `uniform`, scaled between `low` and `high`."""
+    return profile_by_rule(_grid(case), steps, rule, per_bus=per_bus, low=low, high=high, seed=seed)
+
+
+def _grid(case: str | Path | Case | Network | SecretNetwork) -> PublicGrid:
+    return case.grid if isinstance(case, SecretNetwork) else load(case).grid
 
 
 def solve_opf(

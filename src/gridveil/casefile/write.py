@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from math import copysign, isinf, isnan
 from pathlib import Path
 
@@ -13,22 +11,12 @@ import numpy as np
 from gridveil.arrays import FloatArray
 from gridveil.casefile import columns as c
 from gridveil.casefile.case import Case, Cell
+from gridveil.files import write_whole
 
 
 def write(case: Case, path: Path | str, notes: tuple[str, ...] = ()) -> None:
     """Write `case`, whole or not at all: the file appears under its name only when it is complete."""
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(to_text(case, notes))
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(Path(path), to_text(case, notes))
 
 
 def to_text(case: Case, notes: tuple[str, ...] = ()) -> str:
@@ -85,9 +73,3 @@ def _identifier(name: str) -> str:
 
 def _quoted(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

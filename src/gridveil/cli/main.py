@@ -12,6 +12,7 @@ from gridveil.cli.info import info
 from gridveil.cli.ledger import app as ledger
 from gridveil.cli.opf import opf
 from gridveil.cli.output import EXIT_HELP
+from gridveil.cli.profile import profile
 from gridveil.cli.release import release
 from gridveil.cli.verify import leakcheck, verify
 
@@ -22,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog=EXIT_HELP,
 )
-for command in (opf, info, cases, release, verify, leakcheck):
+for command in (opf, info, cases, profile, release, verify, leakcheck):
     app.command(epilog=EXIT_HELP)(command)
 app.add_typer(ledger, name="ledger")
 

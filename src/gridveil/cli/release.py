@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from gridveil.api import read_case
+from gridveil.casefile.profile import read_profile
 from gridveil.cli.opf import CaseArgument, JsonOption
 from gridveil.cli.output import err, out, print_json, reporting
 from gridveil.errors import ReleaseError
+from gridveil.exchange.types import Certificate, Check
+from gridveil.nlp.solver import Status
 from gridveil.privacy.ledger import Ledger, default_path
 from gridveil.privacy.noise import Noise, SeededNoise
 from gridveil.publish import bundle
@@ -38,7 +43,19 @@ def release(
     beta: Annotated[float, typer.Option(help="How far the optimal cost may move, as a share.")] = 0.01,
     mechanism: Annotated[str, typer.Option(help="log, additive or paper.")] = "log",
     ledger: LedgerOption = None,
-    published_cost: Annotated[float | None, typer.Option(help="The dispatch cost, if it is public already.")] = None,
+    published_cost: Annotated[
+        list[float] | None, typer.Option(help="The dispatch cost, if it is public already; once per used step.")
+    ] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Demand of a horizon, CSV or Parquet: step, bus, p_mw, q_mvar or step, scale."
+        ),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="How many steps of the profile to use, equally spaced.")] = None,
+    declare_unused: Annotated[
+        bool, typer.Option("--declare-unused", help="Make the costs of unused steps public too, to compare with them.")
+    ] = False,
     loss_within: Annotated[float | None, typer.Option(help="Keep active losses within this factor too.")] = None,
     bound_factor: Annotated[float, typer.Option(help="Bounds of released parameters around noisy ones.")] = 50.0,
     keep_names: Annotated[bool, typer.Option("--keep-names", help="Keep the bus names of the input.")] = False,
@@ -52,12 +69,25 @@ def release(
 ) -> None:
     """Release CASE: charge the ledger, draw once, repair behind the wall, certify, write the bundle."""
     with reporting(as_json):
-        plan = Plan(epsilon, alpha, beta, mechanism, bound_factor, published_cost, loss_within, keep_names)
+        plan = Plan(
+            epsilon,
+            alpha,
+            beta,
+            mechanism,
+            bound_factor,
+            published_cost,
+            loss_within,
+            keep_names,
+            steps,
+            declare_unused,
+        )
         noise = _noise(research, seed)
         network = split(read_case(case))
         plan.check_network(network.grid)
+        horizon = None if profile is None else read_profile(profile, network.grid)
+        used = plan.used(1 if horizon is None else len(horizon))
         if dry_run:
-            _print_dry_run(case, network, plan, ledger, as_json)
+            _print_dry_run(case, network, plan, ledger, len(used), as_json)
             return
         if out_dir is None:
             raise ReleaseError("--out is missing: give the directory of the bundle, or --dry-run")
@@ -66,7 +96,7 @@ def release(
         if book is not None and ledger is None and not as_json:
             err.print(f"using the ledger {escape(str(book.path))}")
         with err.status("releasing: dispatch cost, noise, repair, certificate") if err.is_terminal else nullcontext():
-            made = make_release(network, plan, book, noise)
+            made = make_release(network, plan, book, noise, profile=horizon)
         made.write(out_dir, force=force)
         if as_json:
             print_json(
@@ -90,7 +120,7 @@ def _noise(research: bool, seed: int | None) -> Noise | None:
     return None
 
 
-def _print_dry_run(case: str, network: SecretNetwork, plan: Plan, path: Path | None, as_json: bool) -> None:
+def _print_dry_run(case: str, network: SecretNetwork, plan: Plan, path: Path | None, used: int, as_json: bool) -> None:
     loss = plan.method.loss(network, plan.epsilon)
     where = path or default_path()
     spent, limit = 0.0, None
@@ -104,6 +134,7 @@ def _print_dry_run(case: str, network: SecretNetwork, plan: Plan, path: Path | N
         "loss": loss,
         "spent_before": spent,
         "limit": limit,
+        "public_costs": used,
         "not_protected": public,
     }
     if as_json:
@@ -116,7 +147,8 @@ def _print_dry_run(case: str, network: SecretNetwork, plan: Plan, path: Path | N
     table.add_row(
         "loss", f"[bold]{loss:.6g}[/], on top of {spent:.6g} spent; limit {limit if limit is not None else 'none'}"
     )
-    table.add_row("becomes public", "the dispatch cost" + (" (published)" if plan.published_cost else " to 4 digits"))
+    costs = "the dispatch cost" if used == 1 else f"the dispatch cost of {used} steps"
+    table.add_row("becomes public", costs + (" (published)" if plan.published_costs else " to 4 digits"))
     table.add_row("stays public", "\n".join(public))
     out.print(table)
 
@@ -132,7 +164,7 @@ def _print_release(case: str, target: Path, made: Release) -> None:
     privacy, fidelity = made.manifest["privacy"], made.manifest["fidelity"]
     if not privacy["differentially_private"]:
         out.print(f"[bold red]{RESEARCH}[/]")
-    cost = made.manifest["public_inputs"][0]
+    cost, horizon = made.manifest["public_inputs"][0], made.manifest["horizon"]
     grid, released = made.network.grid, made.point.cost
     table = Table(
         "",
@@ -144,17 +176,20 @@ def _print_release(case: str, target: Path, made: Release) -> None:
     )
     size = f"{grid.n_bus} buses, {grid.n_line} lines"
     table.add_row("network", size, f"{size}, other line parameters ({made.manifest['repair']['path']})")
+    if horizon:
+        table.add_row("horizon", f"{horizon['steps']} steps", f"promised at {len(horizon['used'])} of them")
     table.add_row(
-        "optimal cost",
+        f"optimal cost of step {horizon['used'][0]}" if horizon else "optimal cost",
         f"{cost['value'][0]:,.2f} ({cost['source']})",
         f"{released:,.2f} ({released / cost['value'][0] - 1:+.2%})",
     )
     if privacy["differentially_private"]:
         spent = f"loss {privacy['loss']:.6g}, {privacy['cumulative_loss']:.6g} in all"
         table.add_row("privacy", f"ε = {privacy['epsilon']:g}, α = {privacy['alpha']:g}", spent)
-    for check in made.certificate.checks:
-        table.add_row(check.name, f"≤ {check.limit:.4g}", f"{_mark(check.passed)} {check.value:.2e}")
+    for check in worst_of_steps(made.certificate.checks):
+        table.add_row(escape(check.name), f"≤ {check.limit:.4g}", f"{_mark(check.passed)} {check.value:.2e}")
     out.print(table)
+    print_unused(made.certificate)
     out.print(f"[dim]β = {fidelity['beta']:g}; what is not protected is listed in {bundle.MANIFEST}[/]")
 
 
@@ -162,9 +197,33 @@ def _mark(passed: bool) -> str:
     return "[green]✓[/]" if passed else "[red]✗[/]"
 
 
-def check_rows(checks: Any) -> Table:
+def worst_of_steps(checks: Sequence[Check]) -> list[Check]:
+    """Checks that differ only in their step, as the one that comes nearest to its limit or fails."""
+    groups: dict[str, list[Check]] = {}
+    for check in checks:
+        groups.setdefault(re.sub(r" of step \d+", "", check.name), []).append(check)
+    result = []
+    for name, group in groups.items():
+        worst = max(group, key=lambda one: (not one.passed, one.value - one.limit))
+        many = f"{name}, worst of {len(group)} steps" if len(group) > 1 else name
+        result.append(Check(many, worst.value, worst.limit, worst.passed))
+    return result
+
+
+def print_unused(certificate: Certificate) -> None:
+    """One line on the steps without a promise."""
+    if not certificate.unused:
+        return
+    solved = [one for one in certificate.unused if one.status == Status.OPTIMAL]
+    text = f"unused steps (reported, not promised): {len(solved)} of {len(certificate.unused)} are AC-feasible"
+    if known := [one.away for one in solved if one.away is not None]:
+        text += f", their costs at most {max(known):.2%} from the public ones"
+    out.print(f"[dim]{text}[/]")
+
+
+def check_rows(checks: Sequence[Check]) -> Table:
     """A table of checks, for `verify` and others."""
     table = Table("", "check", "value", "limit", title_justify="left")
-    for check in checks:
+    for check in worst_of_steps(checks):
         table.add_row(_mark(check.passed), escape(check.name), f"{check.value:.3g}", f"{check.limit:.4g}")
     return table

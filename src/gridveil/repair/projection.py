@@ -4,7 +4,7 @@ minimise    Σ weight·(y − ỹ)²                                   (s1)
 subject to  power flow of every snapshot with y as variables    (s3), nlp.power_flow
             (1 − β)·O* ≤ cost ≤ (1 + β)·O*  per snapshot        (s2), nlp.dispatch_cost
             y in its box                                        (s4), (s5), repair.bounds
-            φ_k + ∇φ_k·(y − y_k) ≥ floor_k                      value-function cuts, repair.faithful
+            φ_k + ∇φ_k·(y − y_k) ≥ floor_k                      value-function cuts, repair.repair
             losses within their factor                          if wanted
 """
 

@@ -24,10 +24,13 @@ from gridveil.nlp.sensitivity import cost_gradient
 from gridveil.nlp.solver import SolverOptions, Status
 from gridveil.repair.bounds import WIDENING, Box, parameter_box
 from gridveil.repair.projection import Aim, Cut, project, projection, starts
+from gridveil.repair.steer import beyond, excess, inside, shortest_step
 
 MOST_ROUNDS = 5
 """Projections with cuts before the cost is raised by other means."""
-MOST_CLIMBS = 30
+MOST_STEPS = 20
+"""Newton steps on the costs before a box is given up."""
+LEAST_SHARE = 1e-3
 ITERATIONS = (120, 400)
 """Of a projection: most need fewer than 70; what fails everywhere is tried again with patience."""
 MARGIN = 0.02
@@ -194,8 +197,8 @@ def _project_and_cut(
             continue
         near = [one.point for one in optima]
         cuts += _cuts(model, box, lines, optima, facts, beta)
-    climbed = _climb(model, box, lines, optima, facts, fidelity)
-    return (None if climbed is None else _result(*climbed, "projected", len(cuts), widening, tried)), tried
+    steered = _steer(model, box, lines, optima, facts, fidelity)
+    return (None if steered is None else _result(*steered, "projected", len(cuts), widening, tried)), tried
 
 
 def _lower(
@@ -211,7 +214,7 @@ def _lower(
     return result if result != list(aim) and all(one.above > -one.below for one in result) else None
 
 
-def _climb(
+def _steer(
     model: OpfModel,
     box: Box,
     lines: LineParameters,
@@ -219,33 +222,44 @@ def _climb(
     facts: PublicFacts,
     fidelity: Fidelity,
 ) -> tuple[LineParameters, list[Solution]] | None:
-    """Raise an optimum that cuts could not lift: steps along the gradient of the cost, halved when they overshoot.
-
-    Cuts bound a cost that is concave in the parameters from above only, and where the feasible set is thin they zigzag.
-    The gradient is taken in the metric of the distance, so that a step changes the network as little as it can.
-    """
-    beta = promised(facts, fidelity)
-    share = 1.0
-    for _ in range(MOST_CLIMBS):
-        cuts = _cuts(model, box, lines, optima, facts, beta)
-        current = _parameters(box, lines)
-        direction = sum((cut.gradient for cut in cuts), np.zeros(len(current))) / box.weight
-        direction[box.low == box.high] = 0.0
-        rise = min(float(cut.gradient @ direction) for cut in cuts)
-        if not rise > 0:
+    """Bring every cost inside by Newton steps (repair.steer); one that makes the worst cost no better adds rows, or
+    is halved where it leads to an infeasible network."""
+    beta = np.array(promised(facts, fidelity))
+    current, away, share = _parameters(box, lines), _away(optima, facts), 1.0
+    rows, right = inside(_slopes(model, box, lines, optima, facts), away, beta)
+    for _ in range(MOST_STEPS):
+        step = shortest_step(rows, right, box.weight, box.low - current, box.high - current)
+        if step is None or share < LEAST_SHARE:
             return None
-        needed = max(cut.floor - float(cut.gradient @ current) for cut in cuts)
-        step = current + share * (needed / rise) * direction
-        tried = rounded(box.lines(np.clip(step, box.low, box.high)))
+        tried = rounded(box.lines(np.clip(current + share * step, box.low, box.high)))
         found = _optima(model, tried, facts)
-        verdict = _faithful(found, facts, beta)
-        if verdict == 0 and _keeps_losses(found, facts, fidelity):
+        if _faithful(found, facts, beta.tolist()) == 0 and _keeps_losses(found, facts, fidelity):
             return tried, found
-        if verdict < 0:
-            lines, optima, share = tried, found, min(1.0, 2.0 * share)
-        else:
+        if not _all_optimal(found, facts):
             share /= 2.0
+            continue
+        slopes, there = _slopes(model, box, tried, found, facts), _away(found, facts)
+        if excess(there, beta) < excess(away, beta):
+            current, away, share = _parameters(box, tried), there, min(1.0, 2.0 * share)
+            rows, right = inside(slopes, away, beta)
+        else:
+            more = beyond(slopes, there, beta, _parameters(box, tried) - current)
+            rows, right = np.vstack([rows, more[0]]), np.concatenate([right, more[1]])
     return None
+
+
+def _slopes(
+    model: OpfModel, box: Box, lines: LineParameters, optima: Sequence[Solution], facts: PublicFacts
+) -> FloatArray:
+    """Gradients of the costs relative to the public ones, a row per snapshot."""
+    pairs = zip(optima, facts.snapshots, strict=True)
+    return np.stack([_gradient(model, box, lines, optimum) / abs(snapshot.cost) for optimum, snapshot in pairs])
+
+
+def _away(optima: Sequence[Solution], facts: PublicFacts) -> FloatArray:
+    """Relative distance of every cost from the public one."""
+    pairs = zip(optima, facts.snapshots, strict=True)
+    return np.array([(optimum.cost - snapshot.cost) / abs(snapshot.cost) for optimum, snapshot in pairs])
 
 
 def _parameters(box: Box, lines: LineParameters) -> FloatArray:
@@ -253,6 +267,13 @@ def _parameters(box: Box, lines: LineParameters) -> FloatArray:
     result = np.zeros(len(box.target))
     result[box.columns] = np.stack([lines.g, lines.b, lines.bc])
     return result
+
+
+def _gradient(model: OpfModel, box: Box, lines: LineParameters, optimum: Solution) -> FloatArray:
+    """Gradient of an optimal cost in the parameter columns."""
+    gradient = np.zeros(len(box.target))
+    np.add.at(gradient, box.columns, cost_gradient(model.grid, lines, optimum))
+    return gradient
 
 
 def _cuts(
@@ -269,8 +290,7 @@ def _cuts(
     for optimum, snapshot, tolerance in zip(optima, facts.snapshots, beta, strict=True):
         if optimum.cost >= snapshot.cost - tolerance * abs(snapshot.cost):
             continue
-        gradient = np.zeros(len(box.target))
-        np.add.at(gradient, box.columns, cost_gradient(model.grid, lines, optimum))
+        gradient = _gradient(model, box, lines, optimum)
         floor = snapshot.cost - 0.9 * tolerance * abs(snapshot.cost) - optimum.cost + float(gradient @ current)
         size = np.abs(gradient).max()
         result.append(Cut(gradient / size, floor / size))
