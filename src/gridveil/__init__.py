@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gridveil.api import load, read_case, seal, solve_opf
+    from gridveil.api import gap, gap_change, load, read_case, seal, solve_opf
     from gridveil.casefile import Case, read, write
+    from gridveil.conic.gap import Gap, GapChange
+    from gridveil.conic.relaxation import Relaxation
     from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
     from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid, violations
     from gridveil.nlp.opf import OpfModel, Solution, opf_model
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from gridveil.sealed.split import SecretNetwork
 
 _HOME = {
+    "gap": "gridveil.api",
+    "gap_change": "gridveil.api",
     "load": "gridveil.api",
     "read_case": "gridveil.api",
     "seal": "gridveil.api",
@@ -43,6 +47,9 @@ _HOME = {
     "Case": "gridveil.casefile",
     "read": "gridveil.casefile",
     "write": "gridveil.casefile",
+    "Gap": "gridveil.conic.gap",
+    "GapChange": "gridveil.conic.gap",
+    "Relaxation": "gridveil.conic.relaxation",
     "CaseFileError": "gridveil.errors",
     "GridError": "gridveil.errors",
     "GridVeilError": "gridveil.errors",
@@ -64,6 +71,8 @@ __all__ = [
     "Case",
     "CaseFileError",
     "Demand",
+    "Gap",
+    "GapChange",
     "GridError",
     "GridVeilError",
     "Ledger",
@@ -73,6 +82,7 @@ __all__ = [
     "OpfModel",
     "Plan",
     "PublicGrid",
+    "Relaxation",
     "Release",
     "SecretNetwork",
     "SeededNoise",
@@ -81,6 +91,8 @@ __all__ = [
     "SolverOptions",
     "Status",
     "__version__",
+    "gap",
+    "gap_change",
     "load",
     "opf_model",
     "read",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal, overload
 
 from gridveil import cases
 from gridveil.casefile import Case, read
 from gridveil.casefile.to_network import to_network
+from gridveil.conic.gap import Gap, GapChange
+from gridveil.conic.relaxation import Formulation, Limits, Relaxation, solve_relaxation
 from gridveil.grid import Network
 from gridveil.nlp.opf import Solution, opf_model
 from gridveil.nlp.opf import solve_opf as solve_model
@@ -37,12 +40,57 @@ def seal(case: str | Path | Case | Network) -> SecretNetwork:
     return split(case if isinstance(case, Case | Network) else read_case(case))
 
 
+@overload
 def solve_opf(
     case: str | Path | Case | Network,
     demand: Demand | None = None,
     options: SolverOptions | None = None,
     progress: Progress | None = None,
-) -> Solution:
-    """Solve the AC-OPF of a case. For many solves of one grid, build `opf_model` once and use `nlp.opf.solve_opf`."""
+    formulation: Literal["ac"] = "ac",
+) -> Solution: ...
+
+
+@overload
+def solve_opf(
+    case: str | Path | Case | Network,
+    demand: Demand | None = None,
+    options: SolverOptions | None = None,
+    progress: Progress | None = None,
+    *,
+    formulation: Formulation,
+) -> Relaxation: ...
+
+
+def solve_opf(
+    case: str | Path | Case | Network,
+    demand: Demand | None = None,
+    options: SolverOptions | None = None,
+    progress: Progress | None = None,
+    formulation: Literal["ac"] | Formulation = "ac",
+) -> Solution | Relaxation:
+    """Solve the AC-OPF of a case, or bound its cost from below with the relaxation "soc", "qc" or "qc-lambda".
+
+    For many AC solves of one grid, build `opf_model` once and use `nlp.opf.solve_opf`. Of the options, a relaxation
+    heeds the two limits.
+    """
     network = load(case)
-    return solve_model(opf_model(network.grid), network.lines, demand, options, progress)
+    if formulation == "ac":
+        return solve_model(opf_model(network.grid), network.lines, demand, options, progress)
+    limits = Limits() if options is None else Limits(options.max_iterations, options.max_seconds)
+    return solve_relaxation(network.grid, network.lines, formulation, demand, limits)
+
+
+def gap(case: str | Path | Case | Network, demand: Demand | None = None, options: SolverOptions | None = None) -> Gap:
+    """AC cost, SOC and QC bounds and the optimality gaps between them."""
+    network = load(case)
+    soc = solve_opf(network, demand, options, formulation="soc")
+    qc = solve_opf(network, demand, options, formulation="qc")
+    ac = solve_opf(network, demand, options)
+    return Gap(ac.status, ac.cost, soc, qc)
+
+
+def gap_change(
+    original: str | Path | Case | Network, released: str | Path | Case | Network, options: SolverOptions | None = None
+) -> GapChange:
+    """How a release moves the optimality gaps (the paper's Fig. 3, for one pair of networks)."""
+    return GapChange(gap(original, options=options), gap(released, options=options))

@@ -1,0 +1,129 @@
+"""The relaxations of AC-OPF as a whole: SOC, QC and QC with the convex hulls of its triple products.
+
+minimise    Σ cost_p(pg) + cost_q(qg)                         conic.dispatch
+subject to  relaxed flows, ratings, angle cuts                conic.soc
+            voltages, angles and their products (QC)          conic.qc
+
+What is reported is the bound that the multipliers prove (`conic.bound`), not the value at which the solver stopped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from gridveil.arrays import FloatArray, check_length
+from gridveil.conic import clarabel, qc
+from gridveil.conic.bound import proves_infeasible, safe_bound
+from gridveil.conic.bus_pairs import bus_pairs
+from gridveil.conic.dispatch import Ranges, add_generation
+from gridveil.conic.program import Builder, ConicProgram
+from gridveil.conic.soc import relaxed_flow
+from gridveil.errors import GridError, SolveError
+from gridveil.grid.network import LineParameters, PublicGrid
+from gridveil.status import Status
+
+Formulation = Literal["soc", "qc", "qc-lambda"]
+
+ACCURATE = 1e-4
+"""A solve is called optimal if its proven bound is this close, relatively, to the value at which it stopped."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a conic solve gives up."""
+
+    max_iterations: int = 200
+    max_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """The end of a relaxation.
+
+    `bound` is proven whatever the status: no feasible point of the AC-OPF costs less. It is infinite where multipliers
+    prove that there is no such point (`infeasible`), and may be far too low where the solver failed. `objective` is
+    where the solver stopped, which is no bound.
+    """
+
+    formulation: str
+    status: Status
+    detail: str
+    bound: float
+    objective: float
+    iterations: int
+    seconds: float
+
+    def require(self) -> Relaxation:
+        """This relaxation if it is optimal, else a `SolveError`."""
+        if self.status is not Status.OPTIMAL:
+            raise SolveError(
+                self.status, f"the {self.formulation.upper()} relaxation ended {self.status}: {self.detail}"
+            )
+        return self
+
+
+def solve_relaxation(
+    grid: PublicGrid,
+    lines: LineParameters,
+    formulation: Formulation = "soc",
+    demand: tuple[FloatArray, FloatArray] | None = None,
+    limits: Limits | None = None,
+) -> Relaxation:
+    """Bound the cost of a network's AC-OPF from below, or prove that it has no feasible point."""
+    pd, qd = (grid.buses.pd, grid.buses.qd) if demand is None else demand
+    check_length(grid.n_bus, pd=pd, qd=qd)
+    check_length(grid.n_line, g=lines.g, b=lines.b, bc=lines.bc)
+    crossed = _crossed_angles(grid)
+    if crossed:
+        return Relaxation(formulation, Status.INFEASIBLE, crossed, np.inf, np.inf, 0, 0.0)
+    return judge(formulation, opf_program(grid, lines, formulation, (pd, qd)), limits or Limits())
+
+
+def opf_program(
+    grid: PublicGrid, lines: LineParameters, formulation: Formulation, demand: tuple[FloatArray, FloatArray]
+) -> ConicProgram:
+    """The relaxation of a network's AC-OPF as a conic program."""
+    if formulation not in get_args(Formulation):
+        known = ", ".join(get_args(Formulation))
+        raise SolveError("bad_option", f"there is no formulation '{formulation}'; there are ac, {known}")
+    buses, generators = grid.buses, grid.generators
+    if not (np.all(np.isfinite(demand[0])) and np.all(np.isfinite(demand[1]))):
+        raise GridError("a demand is Inf or NaN: a relaxation needs plain numbers")
+    builder = Builder()
+    flow = relaxed_flow(builder, grid, lines)
+    if formulation != "soc":
+        qc.tighten(builder, grid, flow, "lambda" if formulation == "qc-lambda" else "recursive")
+    builder.add(flow.balance_p, flow.w * buses.gs + demand[0])
+    builder.add(flow.balance_q, flow.w * -buses.bs + demand[1])
+    drawn = (np.abs(demand[0]) + np.abs(buses.gs) * buses.vmax**2, np.abs(demand[1]) + np.abs(buses.bs) * buses.vmax**2)
+    ranges = Ranges(generators.pmin, generators.pmax, generators.qmin, generators.qmax)
+    add_generation(builder, grid, flow, ranges, drawn, (grid.cost_p, grid.cost_q))
+    return builder.build()
+
+
+def judge(name: str, program: ConicProgram, limits: Limits) -> Relaxation:
+    """Solve a program and say what its multipliers prove."""
+    outcome = clarabel.solve(program, limits.max_iterations, limits.max_seconds)
+    bound = safe_bound(program, outcome.z)
+    detail = f"the solver says {outcome.word}"
+    if proves_infeasible(program, outcome.z):
+        status, bound, detail = Status.INFEASIBLE, np.inf, "multipliers prove that no point is feasible"
+    elif abs(outcome.objective - bound) <= ACCURATE * max(abs(outcome.objective), 1e-6):
+        status = Status.OPTIMAL
+    else:
+        status = clarabel.STOPPED.get(outcome.word, Status.NUMERICAL_FAILURE)
+        detail += f" with the value {outcome.objective:.8g}, but its multipliers prove no more than {bound:.8g}"
+    return Relaxation(name, status, detail, bound, outcome.objective, outcome.iterations, outcome.seconds)
+
+
+def _crossed_angles(grid: PublicGrid) -> str:
+    """A sentence about lines between two buses whose angle limits exclude one another; empty if there are none."""
+    pairs = bus_pairs(grid)
+    crossed = np.flatnonzero(pairs.angle_min > pairs.angle_max)
+    if not crossed.size:
+        return ""
+    one, two = grid.buses.number[pairs.bus_from[crossed[0]]], grid.buses.number[pairs.bus_to[crossed[0]]]
+    return f"the angle limits of the lines between buses {one} and {two} exclude one another"
