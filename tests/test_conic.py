@@ -330,6 +330,33 @@ def test_opposite_angle_limits_are_infeasible(tiny: Bend) -> None:
     assert "between buses 1 and 2" in found.detail
 
 
+def test_a_bus_and_nothing_else(tmp_path: Path) -> None:
+    """One bus, with and without room to move; every variable may be a number."""
+    bus = "	1	3	{}	0	0	0	1	1	0	230	1	{}	{};"
+    for demand, vmax, vmin, pmax, pmin, status in (
+        (150, 1.1, 0.9, 200, 0, "optimal"),
+        (150, 1.0, 1.0, 150, 150, "optimal"),
+        (150, 1.0, 1.0, 140, 140, "infeasible"),
+        (250, 1.1, 0.9, 200, 0, "infeasible"),
+    ):
+        text = "function mpc = one\nmpc.version = '2';\nmpc.baseMVA = 100;\nmpc.branch = [];\nmpc.bus = [\n"
+        text += bus.format(demand, vmax, vmin) + f"\n];\nmpc.gen = [1 0 0 0 0 1 100 1 {pmax} {pmin}];\n"
+        path = tmp_path / "one.m"
+        path.write_text(text + "mpc.gencost = [2 0 0 3 0.02 10 5];\n")
+        for formulation in FORMULATIONS:
+            found = gv.solve_opf(path, formulation=formulation)
+            assert found.status == status
+            assert found.bound == pytest.approx(0.02 * 150**2 + 10 * 150 + 5 if status == "optimal" else math.inf)
+
+
+def test_networks_that_cost_nothing() -> None:
+    grid, lines = gv.load("case14_ieee")
+    free = replace(grid, cost_p=CostCurves.zero(grid.n_generator))
+    for formulation in FORMULATIONS:
+        assert solve_relaxation(free, lines, formulation).require().bound == pytest.approx(0.0, abs=1e-9)
+    assert gv.gap(Network(free, lines)).soc_pct in (None, pytest.approx(0.0))
+
+
 def test_piecewise_costs() -> None:
     grid, lines = gv.load("case5_pjm")
     owner = np.repeat(np.arange(grid.n_generator), 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Literal, overload
 
@@ -16,6 +17,7 @@ from gridveil.nlp.opf import solve_opf as solve_model
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Progress, SolverOptions
 from gridveil.sealed.split import SecretNetwork, split
+from gridveil.status import Status
 
 
 def read_case(case: str | Path) -> Case:
@@ -81,10 +83,12 @@ def solve_opf(
 
 
 def gap(case: str | Path | Case | Network, demand: Demand | None = None, options: SolverOptions | None = None) -> Gap:
-    """AC cost, SOC and QC bounds and the optimality gaps between them."""
+    """AC cost, SOC and QC bounds and the gaps between them; a relaxation's proof of infeasibility is final."""
     network = load(case)
     soc = solve_opf(network, demand, options, formulation="soc")
     qc = solve_opf(network, demand, options, formulation="qc")
+    if Status.INFEASIBLE in (soc.status, qc.status):
+        return Gap(Status.INFEASIBLE, math.inf, soc, qc)
     ac = solve_opf(network, demand, options)
     return Gap(ac.status, ac.cost, soc, qc)
 

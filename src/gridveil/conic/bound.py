@@ -20,13 +20,23 @@ def safe_bound(program: ConicProgram, z: FloatArray) -> float:
     return float(program.constant + _least(program, z, program.q, program.quadratic))
 
 
+def largest_objective(program: ConicProgram) -> float:
+    """More than the objective can be in size anywhere in the box, its constant left out."""
+    reach = np.maximum(np.abs(program.lower), np.abs(program.upper))
+    return float(np.sum((np.abs(program.q) + 0.5 * program.quadratic * reach) * reach))
+
+
+TOLERANCE = 1e-7
+"""Infeasible means: even if every row were allowed to be wrong by this much."""
+
+
 def proves_infeasible(program: ConicProgram, z: FloatArray) -> bool:
     """Whether z·(A·x − rhs), which no feasible x makes positive, is positive all over the box."""
-    size = np.max(np.abs(z), initial=0.0)
+    size = float(np.sum(np.abs(z)))
     if not 0 < size < np.inf:
         return False
     none = np.zeros_like(program.q)
-    return _least(program, z / size, none, none) > 0.0
+    return _least(program, z / size, none, none) > TOLERANCE
 
 
 def _least(program: ConicProgram, z: FloatArray, q: FloatArray, quadratic: FloatArray) -> float:

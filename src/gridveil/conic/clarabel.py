@@ -13,10 +13,6 @@ from gridveil.arrays import FloatArray
 from gridveil.conic.program import Cone, ConicProgram
 from gridveil.status import Status
 
-LARGEST_COST = 100.0
-"""The objective is scaled so that its largest slope is this; Clarabel's own scaling does not look at it."""
-
-
 STOPPED = {"MaxIterations": Status.ITERATION_LIMIT, "MaxTime": Status.TIME_LIMIT}
 """Clarabel's words for the ends that are not its failures."""
 
@@ -34,9 +30,13 @@ class Outcome:
 
 
 def solve(
-    program: ConicProgram, max_iterations: int = 200, max_seconds: float | None = None, verbose: bool = False
+    program: ConicProgram, largest_cost: float = 100.0, max_iterations: int = 200, max_seconds: float | None = None
 ) -> Outcome:
-    """Run Clarabel once. Variables whose box is a point are taken out, the other boxes become rows at the end."""
+    """Run Clarabel once, with its own settings.
+
+    Variables whose box is a point are taken out, the other boxes become rows at the end. The objective is scaled so
+    that its largest slope is `largest_cost`, for which the solver's own scaling has no eye.
+    """
     started = perf_counter()
     free = np.flatnonzero(program.upper > program.lower)
     x = program.lower.copy()
@@ -48,12 +48,12 @@ def solve(
     rhs = np.concatenate([program.rhs - program.A @ x, upper, -lower])
     q, quadratic = program.q[free], program.quadratic[free]
     reach = np.maximum(np.abs(program.lower[free]), np.abs(program.upper[free]))
-    scale = LARGEST_COST / max(float(np.max(np.abs(q) + quadratic * reach, initial=0.0)), 1e-300)
+    scale = largest_cost / max(float(np.max(np.abs(q) + quadratic * reach, initial=0.0)), 1e-300)
     cones = [made for cone in program.cones for made in _cones(cone)]
     if len(boxed):
         cones.append(clarabel.NonnegativeConeT(2 * len(boxed)))
     settings = clarabel.DefaultSettings()
-    settings.verbose = verbose
+    settings.verbose = False
     settings.max_iter = max_iterations
     settings.max_threads = 1
     if max_seconds is not None:

@@ -90,8 +90,10 @@ def _cosine_and_sine(builder: Builder, delta: Affine, low: FloatArray, high: Flo
         np.minimum(cos_low, cos_high), np.where(across, 1.0, np.maximum(cos_low, cos_high)), implied=True
     )
     si = builder.variables(np.sin(low), np.sin(high))
-    builder.nonnegative(-delta + high)
-    builder.nonnegative(delta - low)
+    # between ∓m the curve above cs and the chord below it say the same
+    own = np.flatnonzero((low != -high) | (high < NARROW))
+    builder.nonnegative(-delta[own] + high[own])
+    builder.nonnegative(delta[own] - low[own])
     # 1 − cs ≥ (1 − cos m)·(delta/m)² with m = most, both sides over 1 − cos m
     depth = (-cs + 1.0) * (1.0 / (2.0 * np.sin(0.5 * most) ** 2))
     builder.second_order((depth + 1.0) * 0.5, (depth - 1.0) * 0.5, delta * (1.0 / most))

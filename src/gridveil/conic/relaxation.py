@@ -9,14 +9,14 @@ What is reported is the bound that the multipliers prove (`conic.bound`), not th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from gridveil.arrays import FloatArray, check_length
 from gridveil.conic import clarabel, qc
-from gridveil.conic.bound import proves_infeasible, safe_bound
+from gridveil.conic.bound import largest_objective, proves_infeasible, safe_bound
 from gridveil.conic.bus_pairs import bus_pairs
 from gridveil.conic.dispatch import Ranges, add_generation
 from gridveil.conic.program import Builder, ConicProgram
@@ -29,6 +29,12 @@ Formulation = Literal["soc", "qc", "qc-lambda"]
 
 ACCURATE = 1e-4
 """A solve is called optimal if its proven bound is this close, relatively, to the value at which it stopped."""
+
+CLOSE = ACCURATE / 5
+"""... and not tried again with another size of the objective if it is this close."""
+
+SCALES = (100.0, 1.0)
+"""Largest slopes that the objective is given, in the order in which they are tried."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Relaxation:
 
     `bound` is proven whatever the status: no feasible point of the AC-OPF costs less. It is infinite where multipliers
     prove that there is no such point (`infeasible`), and may be far too low where the solver failed. `objective` is
-    where the solver stopped, which is no bound.
+    where the solver stopped, which is no bound; `loss` is how far the two are apart, relatively.
     """
 
     formulation: str
@@ -53,6 +59,7 @@ class Relaxation:
     detail: str
     bound: float
     objective: float
+    loss: float
     iterations: int
     seconds: float
 
@@ -78,7 +85,7 @@ def solve_relaxation(
     check_length(grid.n_line, g=lines.g, b=lines.b, bc=lines.bc)
     crossed = _crossed_angles(grid)
     if crossed:
-        return Relaxation(formulation, Status.INFEASIBLE, crossed, np.inf, np.inf, 0, 0.0)
+        return Relaxation(formulation, Status.INFEASIBLE, crossed, np.inf, np.inf, 0.0, 0, 0.0)
     return judge(formulation, opf_program(grid, lines, formulation, (pd, qd)), limits or Limits())
 
 
@@ -105,18 +112,34 @@ def opf_program(
 
 
 def judge(name: str, program: ConicProgram, limits: Limits) -> Relaxation:
-    """Solve a program and say what its multipliers prove."""
-    outcome = clarabel.solve(program, limits.max_iterations, limits.max_seconds)
-    bound = safe_bound(program, outcome.z)
+    """Solve a program and say what its multipliers prove; the best bound of all attempts counts."""
+    attempts: list[Relaxation] = []
+    for scale in SCALES:
+        attempts.append(_attempt(name, program, scale, limits))
+        last = attempts[-1]
+        unfinished = last.status is Status.NUMERICAL_FAILURE or (last.status is Status.OPTIMAL and last.loss > CLOSE)
+        if not unfinished:
+            break
+    best = max(attempts, key=lambda one: one.bound)
+    total = sum(one.iterations for one in attempts), sum(one.seconds for one in attempts)
+    return replace(best, iterations=total[0], seconds=total[1])
+
+
+def _attempt(name: str, program: ConicProgram, scale: float, limits: Limits) -> Relaxation:
+    outcome = clarabel.solve(program, scale, limits.max_iterations, limits.max_seconds)
     detail = f"the solver says {outcome.word}"
+    bound, objective = safe_bound(program, outcome.z), outcome.objective
+    # an objective near zero is judged by what it could be
+    loss = abs(objective - bound) / max(abs(objective), 1e-3 * largest_objective(program), 1e-12)
     if proves_infeasible(program, outcome.z):
-        status, bound, detail = Status.INFEASIBLE, np.inf, "multipliers prove that no point is feasible"
-    elif abs(outcome.objective - bound) <= ACCURATE * max(abs(outcome.objective), 1e-6):
+        status, bound, objective, loss = Status.INFEASIBLE, np.inf, np.inf, 0.0
+        detail = "multipliers prove that no point is feasible"
+    elif loss <= ACCURATE:
         status = Status.OPTIMAL
     else:
         status = clarabel.STOPPED.get(outcome.word, Status.NUMERICAL_FAILURE)
-        detail += f" with the value {outcome.objective:.8g}, but its multipliers prove no more than {bound:.8g}"
-    return Relaxation(name, status, detail, bound, outcome.objective, outcome.iterations, outcome.seconds)
+        detail += f" with the value {objective:.8g}, but its multipliers prove no more than {bound:.8g}"
+    return Relaxation(name, status, detail, bound, objective, loss, outcome.iterations, outcome.seconds)
 
 
 def _crossed_angles(grid: PublicGrid) -> str:
