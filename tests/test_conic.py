@@ -389,6 +389,7 @@ def test_input_that_is_refused() -> None:
     refused("line 3, from bus 1 to bus 5", lines=replace(lines, g=g))
     refused("voltage limits -1", replace(grid, buses=replace(grid.buses, vmin=np.full(5, -1.0))))
     refused("plain numbers", replace(grid, buses=replace(grid.buses, pd=np.full(5, np.nan))))
+    refused("Inf or NaN where", replace(grid, buses=replace(grid.buses, gs=np.full(5, np.nan))))
     endless = np.full(grid.n_generator, np.inf)
     refused("any amount of active", replace(grid, generators=replace(grid.generators, pmin=-endless, pmax=endless)))
     with pytest.raises(gv.SolveError, match="no formulation 'sdp'"):

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
+from gridveil.errors import GridError
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +152,11 @@ class Builder:
         lower, upper, constrained = (np.concatenate(part) for part in zip(*self._boxes, strict=True))
         kept = values != 0
         matrix = coo_array((-values[kept], (place[rows[kept]], columns[kept])), shape=(self._n_row, self.size)).tocsc()
+        for numbers in (matrix.data, rhs, q, quadratic, lower, upper):
+            if not np.all(np.isfinite(numbers)):
+                raise GridError(
+                    "a number of the network is Inf or NaN where a relaxation needs a plain one; correct it"
+                )
         cones: list[Cone] = []
         for cone, _ in parts:  # neighbours of one kind become one
             last = cones[-1] if cones else None

@@ -80,13 +80,26 @@ def solve_relaxation(
     limits: Limits | None = None,
 ) -> Relaxation:
     """Bound the cost of a network's AC-OPF from below, or prove that it has no feasible point."""
-    pd, qd = (grid.buses.pd, grid.buses.qd) if demand is None else demand
-    check_length(grid.n_bus, pd=pd, qd=qd)
-    check_length(grid.n_line, g=lines.g, b=lines.b, bc=lines.bc)
+    demand = checked(grid, lines, demand)
     crossed = _crossed_angles(grid)
     if crossed:
         return Relaxation(formulation, Status.INFEASIBLE, crossed, np.inf, np.inf, 0.0, 0, 0.0)
-    return judge(formulation, opf_program(grid, lines, formulation, (pd, qd)), limits or Limits())
+    return judge(formulation, opf_program(grid, lines, formulation, demand), limits or Limits())
+
+
+def checked(
+    grid: PublicGrid, lines: LineParameters, demand: tuple[FloatArray, FloatArray] | None
+) -> tuple[FloatArray, FloatArray]:
+    """The demand, the grid's own where none is given, if it and the lines fit the grid."""
+    pd, qd = (grid.buses.pd, grid.buses.qd) if demand is None else demand
+    check_length(grid.n_bus, pd=pd, qd=qd)
+    check_length(grid.n_line, g=lines.g, b=lines.b, bc=lines.bc)
+    bad = np.flatnonzero(~(np.isfinite(pd) & np.isfinite(qd)))
+    if bad.size:
+        raise GridError(
+            f"the demand of bus {grid.buses.number[bad[0]]} is Inf or NaN: a relaxation needs plain numbers"
+        )
+    return pd, qd
 
 
 def opf_program(
@@ -97,8 +110,6 @@ def opf_program(
         known = ", ".join(get_args(Formulation))
         raise SolveError("bad_option", f"there is no formulation '{formulation}'; there are ac, {known}")
     buses, generators = grid.buses, grid.generators
-    if not (np.all(np.isfinite(demand[0])) and np.all(np.isfinite(demand[1]))):
-        raise GridError("a demand is Inf or NaN: a relaxation needs plain numbers")
     builder = Builder()
     flow = relaxed_flow(builder, grid, lines)
     if formulation != "soc":

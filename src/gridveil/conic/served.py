@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridveil.arrays import FloatArray, IntArray, check_length
+from gridveil.arrays import FloatArray, IntArray
 from gridveil.conic.dispatch import Ranges, add_generation
 from gridveil.conic.program import Builder, ConicProgram
-from gridveil.conic.relaxation import Limits, judge
+from gridveil.conic.relaxation import Limits, checked, judge
 from gridveil.conic.soc import relaxed_flow
 from gridveil.grid.cost import CostCurves
 from gridveil.grid.network import Buses, Generators, LineParameters, Lines, PublicGrid
@@ -43,9 +43,7 @@ def served_bound(
     limits: Limits | None = None,
 ) -> ServedBound:
     """Bound the active power served, over all buses with positive active demand, from above."""
-    pd, qd = (grid.buses.pd, grid.buses.qd) if demand is None else demand
-    check_length(grid.n_bus, pd=pd, qd=qd)
-    check_length(grid.n_line, g=lines.g, b=lines.b, bc=lines.bc)
+    pd, qd = checked(grid, lines, demand)
     island = islands(grid)
     wanted = np.bincount(island, np.maximum(pd, 0.0))
     # a negative load, conductance or resistance makes active power too

@@ -49,9 +49,9 @@ def relaxed_flow(builder: Builder, grid: PublicGrid, lines: LineParameters) -> R
     tap = ends.tap[first]
     cap = np.minimum(ends.rating, most_from)[first]
     scale = np.clip(cap, 0.1, 10.0)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         rated_current = ends.rating[first] * tap / buses.vmin[pairs.bus_from]
-    ell = (np.minimum(rated_current, most_current[first]) / scale) ** 2
+    ell = (np.fmin(rated_current, most_current[first]) / scale) ** 2
 
     w = builder.variables(buses.vmin**2, buses.vmax**2)
     p = builder.variables(-cap / scale, cap / scale, implied=True)
