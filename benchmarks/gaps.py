@@ -59,13 +59,32 @@ def solve(path: Path) -> dict[str, Any]:
     return row
 
 
+def gap_and_off(published: dict[str, str], row: dict[str, Any], formulation: str) -> tuple[float, float, float]:
+    """The gap, the gap rounded up, and how far that is from the published one."""
+    gap = 100 * (row["ac_cost"] - row[formulation]["bound"]) / row["ac_cost"]
+    up = math.ceil(100 * gap - 1e-6) / 100
+    return gap, up, round(up - float(published[f"{formulation}_gap_pct"]), 2)
+
+
+def summary(pairs: list[tuple[dict[str, str], dict[str, Any]]]) -> str:
+    offs = [gap_and_off(published, row, name)[2] for published, row in pairs for name in ("soc", "qc")]
+    equal, tighter = sum(off == 0 for off in offs), sum(-0.02 <= off < 0 for off in offs)
+    other = [
+        f"{published['case']} {name.upper()} {gap_and_off(published, row, name)[2]:+.2f}"
+        for published, row in pairs
+        for name in ("soc", "qc")
+        if not -0.02 <= gap_and_off(published, row, name)[2] <= 0
+    ]
+    text = f"{len(offs)} gaps: {equal} equal to the published ones, {tighter} tighter by at most 0.02 points"
+    return text + ("." if not other else f", {len(other)} others: {', '.join(other)}.") + "\n"
+
+
 def line(published: dict[str, str], row: dict[str, Any]) -> str:
     cells = [published["case"], f"{int(published['nodes']):,}", f"{row['ac_cost']:.7g}"]
     for formulation in ("soc", "qc"):
         found, wanted = row[formulation], float(published[f"{formulation}_gap_pct"])
-        gap = 100 * (row["ac_cost"] - found["bound"]) / row["ac_cost"]
-        up = math.ceil(100 * gap - 1e-6) / 100
-        off = "" if abs(up - wanted) < 0.005 else f"{up - wanted:+.2f}"
+        gap, up, away = gap_and_off(published, row, formulation)
+        off = f"{away:+.2f}" if away else ""
         loss = (found["objective"] - found["bound"]) / abs(found["objective"])
         cells += [f"{gap:.4f}", f"{up:.2f}", f"{wanted:.2f}", off, f"{loss:.0e}", found["iterations"]]
         cells += [f"{found['seconds']:.2f}", f"{found['seconds'] / row['ac_seconds']:.2f}", found["status"]]
@@ -77,14 +96,21 @@ def page(rows: dict[str, Any]) -> str:
     out.write(HEAD)
     for title, baseline, _ in LIBRARIES:
         out.write(f"\n## {title}\n\n")
-        half = "gap | up | published | off | loss | iterations | seconds | × | status"
-        out.write(
-            f"| case | buses | AC cost | SOC {half} | QC {half} |\n|---" + "|--:" * 10 + "|---" + "|--:" * 8 + "|---|\n"
-        )
         with (SHARED / baseline).open() as stream:
-            for published in csv.DictReader(stream):
-                if published["case"] in rows:
-                    out.write(line(published, rows[published["case"]]))
+            pairs = [
+                (published, rows[published["case"]])
+                for published in csv.DictReader(stream)
+                if published["case"] in rows
+            ]
+        for what, low, high in (("Up to 3,375 buses", 0, 3375), ("Larger", 3376, 10**9)):
+            chosen = [pair for pair in pairs if low <= int(pair[0]["nodes"]) <= high]
+            if chosen:
+                out.write(f"- {what}, {len(chosen)} networks, {summary(chosen)}")
+        half = "gap | up | published | off | loss | iterations | seconds | × | status"
+        out.write(f"\n| case | buses | AC cost | SOC {half} | QC {half} |\n")
+        out.write("|---" + "|--:" * 10 + "|---" + "|--:" * 8 + "|---|\n")
+        for published, row in pairs:
+            out.write(line(published, row))
     return out.getvalue()
 
 

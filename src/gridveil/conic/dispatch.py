@@ -28,20 +28,20 @@ def add_generation(
     grid: PublicGrid,
     flow: RelaxedFlow,
     ranges: Ranges,
-    drawn: tuple[FloatArray, FloatArray],
+    demand: tuple[FloatArray, FloatArray],
     costs: tuple[CostCurves, CostCurves] | None,
 ) -> None:
     """Add pg and qg to the balance, and their cost to the objective.
 
-    `drawn` is the most that demand and shunts can draw from or give to each bus; a generator without a limit cannot
-    make more than that, what the lines carry, and what the other generators of its bus take.
+    A generator without a limit cannot make more than demand, shunts, lines and other generators of its bus can take.
     """
     kinds = (
-        ("active", ranges.pmin, ranges.pmax, flow.balance_p),
-        ("reactive", ranges.qmin, ranges.qmax, flow.balance_q),
+        ("active", ranges.pmin, ranges.pmax, flow.balance_p, grid.buses.gs),
+        ("reactive", ranges.qmin, ranges.qmax, flow.balance_q, grid.buses.bs),
     )
-    for i, (name, lowest, highest, balance) in enumerate(kinds):
-        low, high = _finite(grid, lowest, highest, flow.reach + drawn[i], name)
+    for i, (name, lowest, highest, balance, shunt) in enumerate(kinds):
+        most = flow.reach + np.abs(demand[i]) + np.abs(shunt) * grid.buses.vmax**2
+        low, high = _finite(grid, lowest, highest, most, name)
         power = builder.variables(low, high)
         builder.add(balance[grid.generators.bus], -power)
         if costs is not None:

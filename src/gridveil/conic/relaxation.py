@@ -116,9 +116,8 @@ def opf_program(
         qc.tighten(builder, grid, flow, "lambda" if formulation == "qc-lambda" else "recursive")
     builder.add(flow.balance_p, flow.w * buses.gs + demand[0])
     builder.add(flow.balance_q, flow.w * -buses.bs + demand[1])
-    drawn = (np.abs(demand[0]) + np.abs(buses.gs) * buses.vmax**2, np.abs(demand[1]) + np.abs(buses.bs) * buses.vmax**2)
     ranges = Ranges(generators.pmin, generators.pmax, generators.qmin, generators.qmax)
-    add_generation(builder, grid, flow, ranges, drawn, (grid.cost_p, grid.cost_q))
+    add_generation(builder, grid, flow, ranges, demand, (grid.cost_p, grid.cost_q))
     return builder.build()
 
 
@@ -141,7 +140,7 @@ def _attempt(name: str, program: ConicProgram, scale: float, limits: Limits) -> 
     detail = f"the solver says {outcome.word}"
     bound, objective = safe_bound(program, outcome.z), outcome.objective
     # an objective near zero is judged by what it could be
-    loss = abs(objective - bound) / max(abs(objective), 1e-3 * largest_objective(program), 1e-12)
+    loss = abs(objective - bound) / max(abs(objective), 1e-4 * largest_objective(program), 1e-12)
     if proves_infeasible(program, outcome.z):
         status, bound, objective, loss = Status.INFEASIBLE, np.inf, np.inf, 0.0
         detail = "multipliers prove that no point is feasible"

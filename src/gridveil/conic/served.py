@@ -82,8 +82,7 @@ def served_program(grid: PublicGrid, lines: LineParameters, demand: tuple[FloatA
         np.minimum(generators.pmin, 0.0), np.maximum(generators.pmax, 0.0),
         np.minimum(generators.qmin, 0.0), np.maximum(generators.qmax, 0.0),
     )  # fmt: skip
-    drawn = (np.abs(pd) + np.abs(buses.gs) * buses.vmax**2, np.abs(qd) + np.abs(buses.bs) * buses.vmax**2)
-    add_generation(builder, grid, flow, ranges, drawn, None)
+    add_generation(builder, grid, flow, ranges, demand, None)
     return builder.build()
 
 
