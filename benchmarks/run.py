@@ -174,6 +174,43 @@ def bench_variants() -> None:
     report("1,000 variants of case39_epri, bare Ipopt calls", figures, "≤ 1.2×", ratio <= 1.2)
 
 
+def bench_relaxations() -> None:
+    """SOC and QC against the AC-OPF of the same network, each from the network to the answer."""
+    for name, count in (("case118_ieee", 9), ("case1354_pegase", 3), ("case2869_pegase", 3)):
+        network = gv.load(file(name))
+
+        def exact(network: gv.Network = network) -> None:
+            gv.opf_model.cache_clear()  # building the pattern counts
+            gv.solve_opf(network).require()
+
+        def soc(network: gv.Network = network) -> None:
+            gv.solve_opf(network, formulation="soc").require()
+
+        def qc(network: gv.Network = network) -> None:
+            gv.solve_opf(network, formulation="qc").require()
+
+        seconds = turns(count, exact, soc, qc)
+        for what, taken, wanted in (("SOC", seconds[1], 1.2), ("QC", seconds[2], 4.0)):
+            ratio = taken / seconds[0]
+            figures = f"{taken:.3f} s against {seconds[0]:.3f} s: {ratio:.2f}×"
+            report(f"{name}, {what} relaxation, AC-OPF", figures, f"≤ {wanted:g}×", ratio <= wanted)
+
+
+def bench_relaxation_memory() -> None:
+    """Peak memory of a process that reads and bounds 3,375 buses, over that of a bare interpreter."""
+    # getrusage would count the parent's memory at the fork; VmHWM is of the program alone, in kB
+    own = "print([line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')][0])"
+    work = "import sys, gridveil as gv; gv.solve_opf(sys.argv[1], formulation='{}').require(); "
+    peaks = []
+    for code in (own, work.format("soc") + own, work.format("qc") + own):
+        command = [sys.executable, "-c", code, str(file("case3375wp_k"))]
+        peaks.append(int(subprocess.run(command, check=True, capture_output=True).stdout) / 1e3)
+    for what, peak in (("SOC", peaks[1]), ("QC", peaks[2])):
+        more = peak - peaks[0]
+        figures = f"{peak:.0f} MB against {peaks[0]:.0f} MB: {more:.0f} MB more"
+        report(f"case3375wp_k, {what} relaxation, peak memory over the interpreter", figures, "≤ 300 MB", more <= 300)
+
+
 BENCHMARKS = {
     "read": bench_read,
     "pypower": bench_pypower,
@@ -181,6 +218,8 @@ BENCHMARKS = {
     "evaluation": bench_evaluation,
     "memory": bench_memory,
     "variants": bench_variants,
+    "relaxations": bench_relaxations,
+    "relaxation_memory": bench_relaxation_memory,
 }
 
 if __name__ == "__main__":

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gridveil.api import load, make_profile, read_case, read_profile, seal, solve_opf
+    from gridveil.api import gap, gap_change, load, make_profile, read_case, read_profile, seal, solve_opf
     from gridveil.casefile import Case, read, write
+    from gridveil.conic.gap import Gap, GapChange
+    from gridveil.conic.relaxation import Relaxation
     from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
     from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid, violations
     from gridveil.grid.profile import Profile
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from gridveil.sealed.split import SecretNetwork
 
 _HOME = {
+    "gap": "gridveil.api",
+    "gap_change": "gridveil.api",
     "load": "gridveil.api",
     "read_case": "gridveil.api",
     "make_profile": "gridveil.api",
@@ -46,6 +50,9 @@ _HOME = {
     "Case": "gridveil.casefile",
     "read": "gridveil.casefile",
     "write": "gridveil.casefile",
+    "Gap": "gridveil.conic.gap",
+    "GapChange": "gridveil.conic.gap",
+    "Relaxation": "gridveil.conic.relaxation",
     "CaseFileError": "gridveil.errors",
     "GridError": "gridveil.errors",
     "GridVeilError": "gridveil.errors",
@@ -68,6 +75,8 @@ __all__ = [
     "Case",
     "CaseFileError",
     "Demand",
+    "Gap",
+    "GapChange",
     "GridError",
     "GridVeilError",
     "Ledger",
@@ -78,6 +87,7 @@ __all__ = [
     "Plan",
     "Profile",
     "PublicGrid",
+    "Relaxation",
     "Release",
     "SecretNetwork",
     "SeededNoise",
@@ -86,6 +96,8 @@ __all__ = [
     "SolverOptions",
     "Status",
     "__version__",
+    "gap",
+    "gap_change",
     "load",
     "make_profile",
     "opf_model",

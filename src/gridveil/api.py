@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Literal, overload
 
 from gridveil import cases
 from gridveil.casefile import Case, read
 from gridveil.casefile.profile import read_profile as read_profile_file
 from gridveil.casefile.to_network import to_network
+from gridveil.conic.gap import Gap, GapChange
+from gridveil.conic.relaxation import Formulation, Limits, Relaxation, solve_relaxation
 from gridveil.grid import Network, PublicGrid
 from gridveil.grid.profile import Profile
 from gridveil.grid.profile import make_profile as profile_by_rule
@@ -16,6 +20,7 @@ from gridveil.nlp.opf import solve_opf as solve_model
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Progress, SolverOptions
 from gridveil.sealed.split import SecretNetwork, split
+from gridveil.status import Status
 
 
 def read_case(case: str | Path) -> Case:
@@ -63,12 +68,59 @@ def _grid(case: str | Path | Case | Network | SecretNetwork) -> PublicGrid:
     return case.grid if isinstance(case, SecretNetwork) else load(case).grid
 
 
+@overload
 def solve_opf(
     case: str | Path | Case | Network,
     demand: Demand | None = None,
     options: SolverOptions | None = None,
     progress: Progress | None = None,
-) -> Solution:
-    """Solve the AC-OPF of a case. For many solves of one grid, build `opf_model` once and use `nlp.opf.solve_opf`."""
+    formulation: Literal["ac"] = "ac",
+) -> Solution: ...
+
+
+@overload
+def solve_opf(
+    case: str | Path | Case | Network,
+    demand: Demand | None = None,
+    options: SolverOptions | None = None,
+    progress: Progress | None = None,
+    *,
+    formulation: Formulation,
+) -> Relaxation: ...
+
+
+def solve_opf(
+    case: str | Path | Case | Network,
+    demand: Demand | None = None,
+    options: SolverOptions | None = None,
+    progress: Progress | None = None,
+    formulation: Literal["ac"] | Formulation = "ac",
+) -> Solution | Relaxation:
+    """Solve the AC-OPF of a case, or bound its cost from below with the relaxation "soc", "qc" or "qc-lambda".
+
+    For many AC solves of one grid, build `opf_model` once and use `nlp.opf.solve_opf`. Of the options, a relaxation
+    heeds the two limits.
+    """
     network = load(case)
-    return solve_model(opf_model(network.grid), network.lines, demand, options, progress)
+    if formulation == "ac":
+        return solve_model(opf_model(network.grid), network.lines, demand, options, progress)
+    limits = Limits() if options is None else Limits(options.max_iterations, options.max_seconds)
+    return solve_relaxation(network.grid, network.lines, formulation, demand, limits)
+
+
+def gap(case: str | Path | Case | Network, demand: Demand | None = None, options: SolverOptions | None = None) -> Gap:
+    """AC cost, SOC and QC bounds and the gaps between them; a relaxation's proof of infeasibility is final."""
+    network = load(case)
+    soc = solve_opf(network, demand, options, formulation="soc")
+    qc = solve_opf(network, demand, options, formulation="qc")
+    if Status.INFEASIBLE in (soc.status, qc.status):
+        return Gap(Status.INFEASIBLE, math.inf, soc, qc)
+    ac = solve_opf(network, demand, options)
+    return Gap(ac.status, ac.cost, soc, qc)
+
+
+def gap_change(
+    original: str | Path | Case | Network, released: str | Path | Case | Network, options: SolverOptions | None = None
+) -> GapChange:
+    """How a release moves the optimality gaps (the paper's Fig. 3, for one pair of networks)."""
+    return GapChange(gap(original, options=options), gap(released, options=options))

@@ -8,6 +8,7 @@ import typer
 
 from gridveil import __version__
 from gridveil.cli.cases import cases
+from gridveil.cli.gap import gap
 from gridveil.cli.info import info
 from gridveil.cli.ledger import app as ledger
 from gridveil.cli.opf import opf
@@ -23,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog=EXIT_HELP,
 )
-for command in (opf, info, cases, profile, release, verify, leakcheck):
+for command in (opf, gap, info, cases, profile, release, verify, leakcheck):
     app.command(epilog=EXIT_HELP)(command)
 app.add_typer(ledger, name="ledger")
 

@@ -1,18 +1,20 @@
-"""`gridveil opf CASE`: the AC optimal power flow of a case."""
+"""`gridveil opf CASE`: the AC optimal power flow of a case, or a relaxation of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn, cast
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from gridveil.api import load, read_case
+from gridveil.api import solve_opf as api_solve_opf
 from gridveil.cli.output import Exit, err, out, print_json, reporting
+from gridveil.conic.relaxation import Formulation, Relaxation
 from gridveil.grid import Network
 from gridveil.nlp.opf import Solution, opf_model, solve_opf
 from gridveil.nlp.solver import Progress, SolverOptions, Status
@@ -24,6 +26,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 def opf(
     case: CaseArgument,
     as_json: JsonOption = False,
+    formulation: Annotated[
+        str, typer.Option(metavar="NAME", help="ac; or soc, qc, qc-lambda: a proven lower bound of the cost.")
+    ] = "ac",
     full: Annotated[
         bool, typer.Option("--full", help="With --json: add the values of every bus, generator and line.")
     ] = False,
@@ -42,6 +47,8 @@ def opf(
             max_iterations=max_iterations, max_seconds=max_seconds, library=ipopt, linear_solver=linear_solver
         )
         network = load(read_case(case))
+        if formulation != "ac":
+            _relaxed(case, network, formulation, options, as_json)
         with _progress(as_json) as progress:
             solution = solve_opf(opf_model(network.grid), network.lines, options=options, progress=progress)
         if as_json:
@@ -49,6 +56,37 @@ def opf(
         else:
             _print_table(case, network, solution)
     raise SystemExit(int(_EXIT.get(solution.status, Exit.NOT_SOLVED)))
+
+
+def _relaxed(case: str, network: Network, formulation: str, options: SolverOptions, as_json: bool) -> NoReturn:
+    solved = api_solve_opf(network, options=options, formulation=cast(Formulation, formulation))
+    if as_json:
+        print_json({"case": case, **relaxation_record(solved), "buses": network.grid.n_bus})
+    else:
+        name = solved.formulation.upper()
+        table = Table(title=f"{name} relaxation of {escape(case)}", show_header=False, title_justify="left")
+        table.add_column(style="dim")
+        table.add_column()
+        table.add_row("status", f"[{_COLOUR.get(solved.status, 'red')}]{solved.status}[/] ({solved.detail})")
+        if solved.status is Status.OPTIMAL:
+            table.add_row("bound", f"[bold]{solved.bound:,.2f}[/] per hour: no dispatch costs less")
+        table.add_row("effort", f"{solved.iterations} iterations, {solved.seconds:.3f} s")
+        out.print(table)
+    raise SystemExit(int(_EXIT.get(solved.status, Exit.NOT_SOLVED)))
+
+
+def relaxation_record(solved: Relaxation) -> dict[str, Any]:
+    """What JSON says of a relaxation; a bound is given where it is proven to be close to the optimum."""
+    bound = solved.bound if solved.status is Status.OPTIMAL else None
+    return {
+        "formulation": solved.formulation,
+        "status": str(solved.status),
+        "detail": solved.detail,
+        "cost": bound,
+        "bound": bound,
+        "iterations": solved.iterations,
+        "seconds": solved.seconds,
+    }
 
 
 _EXIT = {Status.OPTIMAL: Exit.OK, Status.INFEASIBLE: Exit.INFEASIBLE}

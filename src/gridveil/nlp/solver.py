@@ -8,20 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from gridveil.arrays import FloatArray
 from gridveil.errors import SolveError
-
-
-class Status(StrEnum):
-    """How a solve ended."""
-
-    OPTIMAL = "optimal"
-    INFEASIBLE = "infeasible"
-    ITERATION_LIMIT = "iteration_limit"
-    TIME_LIMIT = "time_limit"
-    NUMERICAL_FAILURE = "numerical_failure"
+from gridveil.status import Status
 
 
 @dataclass(frozen=True)
@@ -65,6 +55,8 @@ class SolverOptions:
         if not 0 < self.tolerance < 1:
             raise SolveError("bad_option", "the tolerance must lie between 0 and 1")
 
+
+__all__ = ["LINEAR_SOLVERS", "Bounds", "Outcome", "Progress", "SolverOptions", "Start", "Status"]
 
 LINEAR_SOLVERS = ("mumps", "ma27", "ma57", "ma77", "ma86", "ma97", "pardiso", "pardisomkl", "spral", "wsmp")
 

@@ -1,0 +1,1 @@
+"""Convex relaxations of AC-OPF as conic programs, and bounds that are bounds."""

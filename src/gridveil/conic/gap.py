@@ -1,0 +1,64 @@
+"""Optimality gaps: how far below the AC cost a relaxation stays, the paper's measure of an instance's character."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridveil.conic.relaxation import Relaxation
+from gridveil.status import Status
+
+
+def gap_pct(ac_cost: float, bound: float) -> float | None:
+    """100·|O − Ô|/O, the paper's formula; none where the cost is zero."""
+    return 100.0 * abs(ac_cost - bound) / abs(ac_cost) if ac_cost else None
+
+
+@dataclass(frozen=True)
+class Gap:
+    """AC cost, bounds and gaps of one network; a gap is None unless both of its solves are optimal."""
+
+    ac_status: Status
+    ac_cost: float
+    soc: Relaxation
+    qc: Relaxation
+
+    @property
+    def soc_pct(self) -> float | None:
+        return self._pct(self.soc)
+
+    @property
+    def qc_pct(self) -> float | None:
+        return self._pct(self.qc)
+
+    @property
+    def status(self) -> Status:
+        """Infeasible if a relaxation proves it; else the first status that is not optimal, AC first."""
+        every = (self.ac_status, self.soc.status, self.qc.status)
+        if Status.INFEASIBLE in every[1:]:
+            return Status.INFEASIBLE
+        return next((status for status in every if status is not Status.OPTIMAL), Status.OPTIMAL)
+
+    def _pct(self, relaxation: Relaxation) -> float | None:
+        if self.ac_status is not Status.OPTIMAL or relaxation.status is not Status.OPTIMAL:
+            return None
+        return gap_pct(self.ac_cost, relaxation.bound)
+
+
+@dataclass(frozen=True)
+class GapChange:
+    """Gaps of a released network less those of the original, in percentage points; None where one is missing."""
+
+    original: Gap
+    released: Gap
+
+    @property
+    def soc_points(self) -> float | None:
+        return _less(self.released.soc_pct, self.original.soc_pct)
+
+    @property
+    def qc_points(self) -> float | None:
+        return _less(self.released.qc_pct, self.original.qc_pct)
+
+
+def _less(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
