@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gridveil.api import load, read_case, seal, solve_opf
+    from gridveil.api import attack, load, read_case, seal, solve_opf
+    from gridveil.attacks.attack import Attack, Target
     from gridveil.casefile import Case, read, write
     from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
     from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid, violations
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from gridveil.sealed.split import SecretNetwork
 
 _HOME = {
+    "Attack": "gridveil.attacks.attack",
+    "Target": "gridveil.attacks.attack",
+    "attack": "gridveil.api",
     "load": "gridveil.api",
     "read_case": "gridveil.api",
     "seal": "gridveil.api",
@@ -61,6 +65,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Attack",
     "Case",
     "CaseFileError",
     "Demand",
@@ -80,7 +85,9 @@ __all__ = [
     "SolveError",
     "SolverOptions",
     "Status",
+    "Target",
     "__version__",
+    "attack",
     "load",
     "opf_model",
     "read",

@@ -22,6 +22,7 @@ from gridveil.grid.parts import generators_at, part, without
 from gridveil.grid.physics import Violations
 from gridveil.grid.topology import islands
 from gridveil.nlp.island import Energised, Rules, State, dark, energise, judge, load, served
+from gridveil.nlp.opf import JUDGED
 from gridveil.nlp.solver import SolverOptions, Status
 
 ServedBound = Callable[[Network], float]
@@ -54,7 +55,7 @@ class Island:
 class Restoration:
     """What can be served without the lines `cut`: a state (dark buses and generators at 0), judged by `grid.physics`.
 
-    `ending` is `optimal`; or `fallback` if some island is one; or under `literal`, and then nothing is served,
+    `ending` is `optimal`; or `fallback` if some island is one; or under `literal`, and then nothing counts as served,
     `infeasible` or (if the solver failed otherwise) `unsolved`. `island` numbers the islands by bus; `opened` are the
     lines that fallbacks open.
     """
@@ -110,6 +111,8 @@ def restore(
             break  # nothing counts as served, whatever the other islands could do
     endings = {one.ending for one in found}
     ending = next((one for one in (*_NOTHING, Ending.FALLBACK) if one in endings), Ending.OPTIMAL)
+    wanted = float(load(rest.grid).sum())
+    unasked = wanted - sum(one.load for one in found)  # of islands that were not looked at
     return Restoration(
         ending=ending,
         cut=lines,
@@ -118,9 +121,9 @@ def restore(
         violations=judge(work.closed, work.state, Rules.SWITCHABLE if ending in _NOTHING else rules),
         island=frozen(island, np.int64),
         islands=tuple(found),
-        load=float(load(rest.grid).sum()),
+        load=wanted,
         served=served(rest.grid, work.state),
-        bound=0.0 if ending is Ending.INFEASIBLE else sum(one.bound for one in found),
+        bound=0.0 if ending is Ending.INFEASIBLE else unasked + sum(one.bound for one in found),
         attempts=work.attempts,
         iterations=work.iterations,
     )
@@ -177,40 +180,37 @@ def _restore_island(work: _Work, buses: IntArray, bound: ServedBound) -> Island:
     if not literal and (wanted == 0 or not np.any(own.grid.generators.pmax > 0)):
         return Island(Ending.DARK, "no generation" if wanted else "no load", buses, wanted, 0.0, 0.0)
     result = work.energise(own)
-    if result.status is Status.OPTIMAL and result.state is not None:
-        work.write(result.state, buses)
-        got = served(own.grid, result.state)
-        # the two may cross by the solver's tolerance
-        return Island(Ending.OPTIMAL, result.detail, buses, wanted, got, max(got, capacity_bound(own)))
     detail = f"{result.status}: {result.detail}"
-    if literal:
+    if literal and result.state is None:
         infeasible = result.status is Status.INFEASIBLE
         ending, most = (Ending.INFEASIBLE, 0.0) if infeasible else (Ending.UNSOLVED, bound(own))
         return Island(ending, detail, buses, wanted, 0.0, most)
-    _fall_back(work, buses, result)
+    if result.state is not None:
+        work.write(result.state, buses)
+        got, most = served(own.grid, result.state), capacity_bound(own)
+        if result.status is Status.OPTIMAL or got >= most - JUDGED:
+            return Island(Ending.OPTIMAL, result.detail, buses, wanted, got, max(got, most))
+    else:
+        _cut_smaller(work, buses, result)
     got = float(load(own.grid) @ work.state.share[buses])
     return Island(Ending.FALLBACK, detail, buses, wanted, got, max(got, bound(own)))
 
 
-def _fall_back(work: _Work, island: IntArray, result: Energised) -> None:
-    """Take a feasible state where there is one; else cut the worst buses off and feed each piece that is left."""
+def _cut_smaller(work: _Work, island: IntArray, result: Energised) -> None:
+    """Cut the worst buses of an island off and feed each piece that is left, if need be again and again."""
     lines = work.network.grid.lines
-    failed = [(island, result)]
+    failed = [(island, result.culprits)]
     for _ in range(_CUTS):
         if not failed:
             return
-        buses, result = failed.pop()
-        if result.state is not None:
-            work.write(result.state, buses)
-            continue
-        culprits = buses[result.culprits]
-        work.opened |= np.isin(lines.bus_from, culprits) | np.isin(lines.bus_to, culprits)
+        buses, culprits = failed.pop()
+        work.opened |= np.isin(lines.bus_from, buses[culprits]) | np.isin(lines.bus_to, buses[culprits])
         closed = work.closed
         for piece in _members(islands(part(closed, buses).grid)):
             own = part(closed, buses[piece])
             if np.any(own.grid.generators.pmax > 0) and np.any(own.grid.buses.pd > 0):
                 again = work.energise(own)
-                if again.status is Status.OPTIMAL and again.state is not None:
+                if again.state is not None:
                     work.write(again.state, buses[piece])
                 else:
-                    failed.append((buses[piece], again))
+                    failed.append((buses[piece], again.culprits))
