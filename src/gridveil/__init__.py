@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gridveil.api import gap, gap_change, load, make_profile, read_case, read_profile, seal, solve_opf
+    from gridveil.api import attack, gap, gap_change, load, make_profile, read_case, read_profile, seal, solve_opf
+    from gridveil.attacks.attack import Attack, Target
     from gridveil.casefile import Case, read, write
     from gridveil.conic.gap import Gap, GapChange
     from gridveil.conic.relaxation import Relaxation
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 _HOME = {
     "gap": "gridveil.api",
     "gap_change": "gridveil.api",
+    "Attack": "gridveil.attacks.attack",
+    "Target": "gridveil.attacks.attack",
+    "attack": "gridveil.api",
     "load": "gridveil.api",
     "read_case": "gridveil.api",
     "make_profile": "gridveil.api",
@@ -72,6 +76,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Attack",
     "Case",
     "CaseFileError",
     "Demand",
@@ -95,7 +100,9 @@ __all__ = [
     "SolveError",
     "SolverOptions",
     "Status",
+    "Target",
     "__version__",
+    "attack",
     "gap",
     "gap_change",
     "load",

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Literal, overload
 
 from gridveil import cases
+from gridveil.attacks.attack import Attack, Target
+from gridveil.attacks.attack import attack as attack_target
 from gridveil.casefile import Case, read
 from gridveil.casefile.profile import read_profile as read_profile_file
 from gridveil.casefile.to_network import to_network
 from gridveil.conic.gap import Gap, GapChange
 from gridveil.conic.relaxation import Formulation, Limits, Relaxation, solve_relaxation
+from gridveil.errors import AttackError
 from gridveil.grid import Network, PublicGrid
 from gridveil.grid.profile import Profile
 from gridveil.grid.profile import make_profile as profile_by_rule
+from gridveil.nlp.island import Rules
 from gridveil.nlp.opf import Solution, opf_model
 from gridveil.nlp.opf import solve_opf as solve_model
 from gridveil.nlp.power_flow import Demand
@@ -124,3 +128,24 @@ def gap_change(
 ) -> GapChange:
     """How a release moves the optimality gaps (the paper's Fig. 3, for one pair of networks)."""
     return GapChange(gap(original, options=options), gap(released, options=options))
+
+
+def attack(
+    case: str | Path | Case | Network | Target,
+    released: str | Path | Case | Network | None = None,
+    *,
+    attacker: str = "real",
+    budget: float | None = None,
+    count: int | None = None,
+    restoration: str | None = None,
+    seed: int = 0,
+) -> Attack:
+    """Attack a network: `budget` in per cent of its lines, or a `count`; the damage is that of the real network.
+
+    `restoration` is 'switchable' (unless said otherwise) or 'literal'. For many attacks of one network, make a `Target`
+    once, which has its own, and give it instead: equal line sets are then restored once.
+    """
+    target = case if isinstance(case, Target) else Target(load(case), restoration or Rules.SWITCHABLE)
+    if restoration not in (None, target.rules):
+        raise AttackError(f"this target is restored by '{target.rules}'; make another for '{restoration}'")
+    return attack_target(target, attacker, budget, count, None if released is None else load(released), seed)

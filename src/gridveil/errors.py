@@ -75,3 +75,11 @@ class CertificateFailed(ReleaseError):
         self.checks = checks
         self.spent = spent
         super().__init__(message)
+
+
+class AttackError(GridVeilError):
+    """An attack that makes no sense: its budget, its attacker, or the network it is planned on."""
+
+
+class ReportError(GridVeilError):
+    """A picture cannot be made."""

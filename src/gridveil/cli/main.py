@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gridveil import __version__
+from gridveil.cli.attack import attack
 from gridveil.cli.cases import cases
 from gridveil.cli.gap import gap
 from gridveil.cli.info import info
@@ -24,7 +25,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog=EXIT_HELP,
 )
-for command in (opf, gap, info, cases, profile, release, verify, leakcheck):
+for command in (opf, gap, info, cases, profile, release, verify, leakcheck, attack):
     app.command(epilog=EXIT_HELP)(command)
 app.add_typer(ledger, name="ledger")
 

@@ -194,3 +194,31 @@ class PolynomialBlock(Block):
 
     def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
         np.multiply(weight[0], self._horner(state, 2), out=out[0])
+
+
+class SwitchedShuntBlock(Block):
+    """Power drawn by bus shunts of which the share `on` is connected: on·gs·vm² active, −on·bs·vm² reactive."""
+
+    def __init__(self, name: str, vm: IntArray, on: IntArray, gs: FloatArray, bs: FloatArray, rows: IntArray) -> None:
+        self.name, self.vm, self.on = name, vm, on
+        self.coefficient = np.stack([gs, -bs])
+        self.rows = rows
+        self.locals = [[(vm, 1.0)], [(on, 1.0)]]
+        self.pairs = [(0, 0), (0, 1)]
+        self.depends = np.ones((2, 2), dtype=bool)
+
+    def values(self, x: FloatArray, numbers: Any, out: FloatArray) -> Any:
+        vm, on = x[self.vm], x[self.on]
+        np.multiply(self.coefficient, on * vm * vm, out=out)
+        return vm, on
+
+    def gradients(self, state: Any, out: FloatArray) -> None:
+        vm, on = state
+        np.multiply(self.coefficient, 2.0 * on * vm, out=out[:, 0])
+        np.multiply(self.coefficient, vm * vm, out=out[:, 1])
+
+    def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
+        vm, on = state
+        weighted = 2.0 * np.sum(self.coefficient * weight, axis=0)
+        np.multiply(weighted, on, out=out[0])
+        np.multiply(weighted, vm, out=out[1])

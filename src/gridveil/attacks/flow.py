@@ -1,0 +1,67 @@
+"""Flow attacks: the lines that carry most in the optimal dispatch of whatever network the attacker has.
+
+Who has the true network, or a released one, solves its AC-OPF (the paper's real and obfuscated flow attacks). Who has
+no line data gives every line the parameters of its voltage level and does the same (`public_lines`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gridveil.arrays import FloatArray, IntArray
+from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid, line_levels_kv, operating_point
+from gridveil.nlp.opf import opf_model, solve_opf
+from gridveil.nlp.restoration import restore
+from gridveil.nlp.solver import SolverOptions, Status
+
+LENGTH_KM = 50.0
+REACTANCE_OHM_PER_KM = 0.4
+RESISTANCE_SHARE = 0.1
+CHARGING_S_PER_KM = 3e-6
+"""Textbook values of overhead lines: they hardly depend on the voltage, so in per unit they fall with its square."""
+
+
+def expected_dispatch(network: Network, options: SolverOptions | None = None) -> OperatingPoint:
+    """How an attacker expects a network to be run: at its AC-OPF, or, if that is not solved, serving all it can."""
+    solution = solve_opf(opf_model(network.grid), network.lines, options=options)
+    if solution.status is Status.OPTIMAL:
+        return solution.point
+    state = restore(network, [], options=options).state
+    return operating_point(network.grid, network.lines, state.vm, state.va, state.pg, state.qg)
+
+
+def by_flow(point: OperatingPoint) -> IntArray:
+    """All lines, the largest |active flow| of either end first; of equal ones (to 1e-6 p.u.) the first in the file."""
+    flow = np.round(np.maximum(np.abs(point.pf), np.abs(point.pt)), 6)
+    return np.lexsort((np.arange(len(flow)), -flow)).astype(np.int64)
+
+
+def level_means(grid: PublicGrid, lines: LineParameters) -> LineParameters:
+    """Every line at the mean of its voltage level; of a released network these means are as public as it is."""
+    _, level = np.unique(line_levels_kv(grid), return_inverse=True)
+    count = np.bincount(level)
+
+    def mean(values: FloatArray) -> FloatArray:
+        result: FloatArray = (np.bincount(level, weights=values) / count)[level]
+        return result
+
+    return LineParameters(mean(lines.g), mean(lines.b), mean(lines.bc))
+
+
+def textbook_lines(grid: PublicGrid) -> LineParameters:
+    """Every line as 50 km of an ordinary overhead line at its voltage level; no line of any file is looked at.
+
+    Where the file names no voltage, x = 0.1 p.u. and no charging: one common value, whose size hardly moves flows.
+    """
+    level = line_levels_kv(grid)
+    ohm = np.where(level > 0, level, 1.0) ** 2 / grid.base_mva
+    known = level > 0
+    x = np.where(known, LENGTH_KM * REACTANCE_OHM_PER_KM / ohm, 0.1)
+    return LineParameters.from_impedance(
+        RESISTANCE_SHARE * x, x, np.where(known, LENGTH_KM * CHARGING_S_PER_KM * ohm, 0)
+    )
+
+
+def public_lines(grid: PublicGrid, released: LineParameters | None = None) -> LineParameters:
+    """What stands for line data where there is none: the level means of a release, or, without one, textbook values."""
+    return textbook_lines(grid) if released is None else level_means(grid, released)
