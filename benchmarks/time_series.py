@@ -61,7 +61,9 @@ def run(target: Path, draws: int) -> None:
         network = network_of(name)
         profile = gv.make_profile(network, horizon)
         plan = Plan(1.0, alpha, 0.01, method, steps=used)
-        for seed in range(min(draws, 10) if horizon < HORIZON else draws):
+        for seed in range(
+            draws if network.grid.n_bus < 100 else draws // 5 if network.grid.n_bus < 1000 else draws // 20
+        ):
             key = (name, used, method, alpha, seed)
             if key in done:
                 continue

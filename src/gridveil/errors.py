@@ -83,3 +83,7 @@ class AttackError(GridVeilError):
 
 class ReportError(GridVeilError):
     """A picture cannot be made."""
+
+
+class StudyError(GridVeilError):
+    """A study cannot be run or read as asked; results that exist are never overwritten or mixed."""

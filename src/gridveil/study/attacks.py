@@ -1,0 +1,135 @@
+"""Fig. 4 to 9: what an attacker gains from a release. A row is one attack; repeated restorations are made once."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from gridveil.attacks.attack import Target, attack
+from gridveil.grid import Network
+from gridveil.grid.profile import Profile, make_profile
+from gridveil.study.declare import Row, Settings, Study
+from gridveil.study.draws import RELEASES, released
+
+ATTACKERS = ("random", "real", "released", "public")
+SEARCHER = "interdiction"
+RULES = ("literal", "switchable")
+HORIZON = 31
+COLUMNS = {
+    "attacker": str, "restoration": str, "budget": float, "restored_pct": float, "bound_pct": float,
+    "affected_pct": float, "similarity": float, "outcome": str,
+}  # fmt: skip
+
+
+@lru_cache(maxsize=32)
+def target(network: Network, rules: str) -> Target:
+    """The true network under attack, with the restorations this worker has computed so far."""
+    return Target(network, rules)
+
+
+@lru_cache(maxsize=32)
+def horizon(network: Network) -> Profile:
+    """The horizon of the time-series studies: uniform per bus within 80 and 110 %, always the same."""
+    return make_profile(network.grid, HORIZON)
+
+
+def attacked(
+    network: Network, seen: Network, budgets: tuple[float, ...], attackers: tuple[str, ...], seed: int
+) -> list[Row]:
+    """Every attacker with every budget, under both restoration models."""
+    rows = []
+    for rules in RULES:
+        for attacker in attackers:
+            for budget in budgets:
+                known = None if attacker in ("random", "real") else seen
+                made = attack(target(network, rules), attacker, budget=budget, released=known, seed=seed % 2**32)
+                rows.append(
+                    {
+                        "attacker": attacker, "restoration": rules, "budget": budget,
+                        "restored_pct": made.restored_percent, "bound_pct": 100 * made.bound_mw / made.load_mw,
+                        "affected_pct": 100 * made.affected_mw / made.load_mw, "similarity": made.similarity,
+                        "outcome": str(made.status),
+                    }
+                )  # fmt: skip
+    return rows
+
+
+def attacks(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """Budgets of 5, 10 and 15 %."""
+    return attacked(network, released(network, settings, seed).network, (5.0, 10.0, 15.0), ATTACKERS, seed)
+
+
+def attacks_fine(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """Budgets from 5 to 10 %, one by one."""
+    budgets = (5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
+    return attacked(network, released(network, settings, seed).network, budgets, ATTACKERS, seed)
+
+
+def interdiction(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """The attacker who searches, beside the one who looks at flows, on the released network."""
+    seen = released(network, settings, seed).network
+    return attacked(network, seen, (10.0,), ("real", "released", SEARCHER), seed)
+
+
+def over_steps(network: Network, settings: Settings, seed: int) -> Network:
+    """A release over the horizon, at the base demand: the lines an attacker would see."""
+    return Network(network.grid, released(network, settings, seed, horizon(network)).lines)
+
+
+def time_series_attacks(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """As `attacks`, on releases over r steps."""
+    return attacked(network, over_steps(network, settings, seed), (5.0, 10.0, 15.0), ATTACKERS, seed)
+
+
+def attack_score(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """Similarity of the flow attacks on the released and on the real network at a budget of 10 %."""
+    made = attack(target(network, "switchable"), "released", budget=10.0, released=over_steps(network, settings, seed))
+    return [{"similarity": made.similarity, "restored_pct": made.restored_percent}]
+
+
+_ALPHAS = (0.01, 0.1, 1.0)
+ATTACKS = Study(
+    "attacks",
+    "Load restored after attacks",
+    "Figures 4 and 5",
+    ("case39_epri", "case118_ieee"),
+    {"mechanism": RELEASES, "alpha": _ALPHAS},
+    COLUMNS,
+    attacks,
+)
+ATTACKS_FINE = Study(
+    "attacks-fine",
+    "Load restored after attacks, budgets from 5 to 10 %",
+    "Figure 6",
+    ("case118_ieee",),
+    {"mechanism": RELEASES, "alpha": _ALPHAS},
+    COLUMNS,
+    attacks_fine,
+)
+INTERDICTION = Study(
+    "interdiction",
+    "An attacker who searches for the worst lines",
+    "ours",
+    ("case39_epri", "case118_ieee"),
+    {"mechanism": RELEASES, "alpha": _ALPHAS},
+    COLUMNS,
+    interdiction,
+    draws=5,
+)
+TIME_SERIES_ATTACKS = Study(
+    "time-series-attacks",
+    "Load restored after attacks on releases over a horizon",
+    "Figures 7 and 8",
+    ("case39_epri",),
+    {"mechanism": RELEASES, "alpha": (0.01, 0.1), "steps": (4, 31)},
+    COLUMNS,
+    time_series_attacks,
+)
+ATTACK_SCORE = Study(
+    "attack-score",
+    "Similarity of the attacks by steps used",
+    "Figure 9",
+    ("case39_epri",),
+    {"mechanism": RELEASES, "alpha": (0.01, 0.1), "steps": (1, 4, 7, 15, 31)},
+    {"similarity": float, "restored_pct": float},
+    attack_score,
+)

@@ -1,0 +1,79 @@
+"""What a study is: a grid of settings, a number of draws, and the work of one draw. Each draw is a task with a key.
+
+A task's key names everything it depends on, its seed is a digest of the key, and its rows depend on nothing else: it
+can be run anywhere, in any order, and again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from gridveil.errors import StudyError
+from gridveil.grid import Network
+
+Setting = str | float | int
+Settings = dict[str, Setting]
+Row = dict[str, Any]
+Work = Callable[[Network, Settings, int], list[Row]]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A declared study. `columns` are the figures of a row and their types: float, int, str or bool.
+
+    `settings` maps names to their values; every combination is run `draws` times on every case. `paper` says which
+    table or figure it reproduces. A higher `version` means that old results must not be mixed with new ones.
+    """
+
+    name: str
+    title: str
+    paper: str
+    cases: tuple[str, ...]
+    settings: Mapping[str, tuple[Setting, ...]]
+    columns: Mapping[str, type]
+    work: Work
+    draws: int = 100
+    version: int = 1
+
+    def tasks(self, cases: Sequence[str], draws: int, settings: Mapping[str, Sequence[Setting]]) -> list[Task]:
+        """Every task, draws outermost: a study that is stopped early has some draws of everything."""
+        chosen = {name: tuple(settings.get(name, values)) for name, values in self.settings.items()}
+        for name in settings:
+            if name not in self.settings:
+                known = ", ".join(self.settings)
+                raise StudyError(f"the study '{self.name}' has no setting '{name}'; it has {known}")
+        combinations = [tuple(zip(chosen, values, strict=True)) for values in product(*chosen.values())]
+        return [
+            Task(self.name, case, combination, draw)
+            for draw in range(draws)
+            for case in cases
+            for combination in combinations
+        ]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One draw of one combination of settings on one case."""
+
+    study: str
+    case: str
+    settings: tuple[tuple[str, Setting], ...]
+    draw: int
+
+    @cached_property
+    def key(self) -> str:
+        """The task's name: stable over runs, machines and numbers of workers."""
+        parts = [
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in self.settings
+        ]
+        return "/".join([self.study, self.case, *parts, f"draw={self.draw}"])
+
+    @property
+    def seed(self) -> int:
+        """The seed of the task's noise, from its key."""
+        return int.from_bytes(hashlib.sha256(self.key.encode()).digest()[:8], "big")

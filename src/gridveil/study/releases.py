@@ -1,0 +1,188 @@
+"""Studies of releases themselves: Table II, Fig. 1, Fig. 2 and 10, Table III; and ours: `promise` and `scale`."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from time import perf_counter
+
+import numpy as np
+
+from gridveil.errors import ReleaseError, SolveError
+from gridveil.exchange.types import Fidelity
+from gridveil.grid import Network
+from gridveil.nlp.opf import opf_model, solve_opf
+from gridveil.nlp.solver import Status
+from gridveil.repair.bounds import parameter_box
+from gridveil.repair.projection import Aim, project, projection, starts
+from gridveil.repair.repair import promised, repair, rounded
+from gridveil.sealed.facts import declare_facts
+from gridveil.sealed.split import split
+from gridveil.study.declare import Row, Settings, Study
+from gridveil.study.draws import LAPLACE, RELEASES, bare, drawn, optimum, plan_of, released, true_optimum
+
+SMALL = ("case30_ieee", "case39_epri", "case57_ieee", "case118_ieee")
+ALPHAS = (0.001, 0.01, 0.1, 1.0)
+
+
+def feasible(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """Is the network that comes out AC-feasible, and if released, certified?"""
+    if settings["mechanism"] == LAPLACE:
+        solution = optimum(bare(network, settings, seed))
+        return [{"feasible": solution.status is Status.OPTIMAL, "certified": None, "detail": str(solution.status)}]
+    try:
+        made = released(network, settings, seed)
+    except ReleaseError as failure:
+        return [{"feasible": False, "certified": False, "detail": str(failure)}]
+    return [{"feasible": True, "certified": made.certificate.passed, "detail": made.manifest["repair"]["path"]}]
+
+
+def resistances(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """r and x of every line, original and after the mechanism."""
+    bare_draw = settings["mechanism"] == LAPLACE
+    lines = bare(network, settings, seed).lines if bare_draw else released(network, settings, seed).lines
+    (r0, x0), (r1, x1) = network.lines.impedance(), lines.impedance()
+    return [
+        {"line": i + 1, "r": r0[i], "x": x0[i], "released_r": r1[i], "released_x": x1[i]}
+        for i in range(network.grid.n_line)
+    ]
+
+
+def costs(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """Change of the optimal dispatch cost in per cent, by the paper's formula: positive where it is cheaper."""
+    true = true_optimum(network).cost
+    made = (
+        bare(network, settings, seed) if settings["mechanism"] == LAPLACE else released(network, settings, seed).network
+    )
+    solution = optimum(made)
+    if solution.status is not Status.OPTIMAL:
+        return [{"feasible": False, "cost": None, "difference_pct": None}]
+    return [{"feasible": True, "cost": solution.cost, "difference_pct": 100 * (true - solution.cost) / true}]
+
+
+def runtimes(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """Seconds of noise and repair, as the paper's table has them; of the AC-OPF, and of a whole release."""
+    secret = split(network)
+    plan, true = plan_of(settings), true_optimum(network)
+    facts = declare_facts(secret)
+    begin = perf_counter()
+    solve_opf(opf_model(network.grid), network.lines)
+    one = perf_counter()
+    result = repair(network.grid, drawn(network, settings, seed), facts, plan.fidelity)
+    two = perf_counter()
+    released(network, settings, seed)
+    row = {"opf_seconds": one - begin, "seconds": two - one, "release_seconds": perf_counter() - two}
+    return [{**row, "path": result.path, "projections": result.projections, "true_cost": true.cost}]
+
+
+def promise(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """Does the paper's plain projection keep β once its network is optimised again, and what do the cuts cost?"""
+    plan, facts = plan_of(settings), declare_facts(split(network))
+    noisy = drawn(network, settings, seed)
+    begin = perf_counter()
+    away = _plain(network, settings, seed)
+    plain = perf_counter() - begin
+    begin = perf_counter()
+    kept = repair(network.grid, noisy, facts, plan.fidelity)
+    seconds = perf_counter() - begin
+    cost = facts.snapshots[0].cost
+    return [
+        {
+            "plain_away": away, "plain_broken": away is not None and abs(away) > plan.beta, "plain_seconds": plain,
+            "away": (kept.points[0].cost - cost) / cost, "cuts": kept.cuts, "seconds": seconds,
+        }
+    ]  # fmt: skip
+
+
+def _plain(network: Network, settings: Settings, seed: int) -> float | None:
+    """Relative change of the re-optimised cost after Algorithm 1, line 5, as printed; `None` if nothing is found."""
+    plan, facts = plan_of(settings), declare_facts(split(network))
+    fidelity = Fidelity(plan.beta, plan.bound_factor)
+    box = parameter_box(network.grid, drawn(network, settings, seed), plan.bound_factor)
+    program = projection(network.grid, box, facts, [], False)
+    aim = [Aim(tolerance, tolerance) for tolerance in promised(facts, fidelity)]
+    for start in starts(program, box, None):
+        outcome = project(program, box, facts, fidelity, aim, start, 400)
+        if outcome.status is Status.OPTIMAL:
+            lines = rounded(box.lines(np.clip(outcome.x[program.parameters], box.low, box.high)))
+            solution = optimum(Network(network.grid, lines))
+            cost = facts.snapshots[0].cost
+            return (solution.cost - cost) / cost if solution.status is Status.OPTIMAL else None
+    return None
+
+
+def scale(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """Time and peak memory of an AC-OPF and of a release, in a process of its own."""
+    given = pickle.dumps((network, settings, seed))
+    done = subprocess.run([sys.executable, "-m", "gridveil.study.peak"], input=given, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise SolveError("failed", done.stderr.decode()[-300:].strip())
+    row: Row = pickle.loads(done.stdout)
+    return [{"buses": network.grid.n_bus, "lines": network.grid.n_line, **row}]
+
+
+FEASIBILITY = Study(
+    "feasibility",
+    "Share of AC-feasible networks: bare Laplace noise against releases",
+    "Table II",
+    SMALL,
+    {"mechanism": (LAPLACE, *RELEASES), "alpha": ALPHAS},
+    {"feasible": bool, "certified": bool, "detail": str},
+    feasible,
+)
+RESISTANCES = Study(
+    "resistances",
+    "Line resistances before and after",
+    "Figure 1",
+    ("case39_epri",),
+    {"mechanism": (LAPLACE, *RELEASES), "alpha": ALPHAS},
+    {"line": int, "r": float, "x": float, "released_r": float, "released_x": float},
+    resistances,
+    draws=10,
+)
+COSTS = Study(
+    "costs",
+    "Change of the optimal dispatch cost",
+    "Figures 2 and 10",
+    ("case39_epri",),
+    {"mechanism": (LAPLACE, *RELEASES), "alpha": ALPHAS, "beta": (0.01, 0.1)},
+    {"feasible": bool, "cost": float, "difference_pct": float},
+    costs,
+)
+RUNTIMES = Study(
+    "runtimes",
+    "Seconds of a release",
+    "Table III",
+    ("case3_lmbd", "case5_pjm", "case14_ieee", *SMALL),
+    {"mechanism": RELEASES, "alpha": (0.01, 0.1, 1.0)},
+    {
+        "opf_seconds": float, "seconds": float, "release_seconds": float, "path": str, "projections": int,
+        "true_cost": float,
+    },
+    runtimes,
+)  # fmt: skip
+PROMISE = Study(
+    "promise",
+    "How often the plain projection breaks β, and what the cuts cost",
+    "ours",
+    ("case5_pjm", "case14_ieee", *SMALL),
+    {"mechanism": RELEASES, "alpha": (0.01, 0.1, 1.0)},
+    {
+        "plain_away": float, "plain_broken": bool, "plain_seconds": float, "away": float, "cuts": int, "seconds": float,
+    },
+    promise,
+)  # fmt: skip
+SCALE = Study(
+    "scale",
+    "Time and memory by size of the network",
+    "ours",
+    ("case39_epri", "case57_ieee", "case118_ieee"),
+    {"mechanism": ("log",), "alpha": (0.01, 0.1)},
+    {
+        "buses": int, "lines": int, "opf_seconds": float, "release_seconds": float, "opf_mb": float,
+        "release_mb": float, "path": str,
+    },
+    scale,
+    draws=3,
+)  # fmt: skip

@@ -1,0 +1,152 @@
+"""Run a study: what is missing, on Dask workers, each finished task on disk before it counts.
+
+Networks are sent to the workers once; tasks carry their key only. Results do not depend on the number of workers, since
+every seed comes from its task's key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+
+from dask import config
+from distributed import Client, LocalCluster, as_completed
+
+from gridveil.api import load
+from gridveil.errors import StudyError
+from gridveil.exchange.wire import dumps
+from gridveil.grid import Network
+from gridveil.study.declare import Row, Setting, Study, Task
+from gridveil.study.store import Store
+
+AHEAD = 3
+"""Tasks handed to each worker before it asks for them: the next is there when one ends."""
+Progress = Callable[[int, int, int], None]
+"""Called with tasks done, tasks in all, and failures among those of this run."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run did."""
+
+    study: str
+    tasks: int
+    done_before: int
+    run: int
+    failed: int
+    seconds: float
+    out: str
+
+
+def run_study(
+    study: Study,
+    out: Path | str,
+    cases: Sequence[str] | None = None,
+    draws: int | None = None,
+    settings: Mapping[str, Sequence[Setting]] | None = None,
+    workers: int = 2,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+    progress: Progress | None = None,
+) -> Summary:
+    """Run what is missing of a study; stopping at any time loses the tasks in flight and nothing else."""
+    draws = study.draws if draws is None else draws
+    if draws < 1 or workers < 1:
+        raise StudyError("a study needs at least one draw and one worker")
+    networks = _networks(cases or study.cases)
+    tasks = study.tasks(list(networks), draws, settings or {})
+    store = Store.open(Path(out), study, {name: _digest(network) for name, network in networks.items()})
+    done = store.done(failed=not retry_failed)
+    todo = [task for task in tasks if task.key not in done]
+    before = len(tasks) - len(todo)
+    begin, ended, failed = perf_counter(), 0, 0
+    if todo:
+        try:
+            with connected(scheduler, min(workers, len(todo))) as client:
+                for task, rows, seconds, error in _performed(client, study, todo, networks):
+                    store.add(task, rows, seconds, error)
+                    ended, failed = ended + 1, failed + (error is not None)
+                    if progress is not None:
+                        progress(before + ended, len(tasks), failed)
+        finally:
+            store.flush()
+    return Summary(study.name, len(tasks), before, ended, failed, perf_counter() - begin, str(out))
+
+
+@contextmanager
+def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
+    """A client of a cluster that exists, or of a local one that ends with the run."""
+    with config.set({"distributed.comm.timeouts.connect": "10s", "distributed.admin.tick.limit": "60s"}):
+        if scheduler is not None:
+            try:
+                client = Client(scheduler, timeout="10s")
+            except (OSError, ValueError) as error:
+                raise StudyError(f"no Dask scheduler answers at {scheduler} ({error}); is it running?") from error
+            with client:
+                if not client.scheduler_info()["workers"]:
+                    raise StudyError(f"the scheduler at {scheduler} has no workers; start some and run again")
+                yield client
+            return
+        with (
+            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+            Client(cluster) as client,
+        ):
+            yield client
+
+
+def perform(study: Study, task: Task, network: Network) -> tuple[list[Row], float]:
+    """The work of one task, on a worker."""
+    begin = perf_counter()
+    rows = study.work(network, dict(task.settings), task.seed)
+    return rows, perf_counter() - begin
+
+
+def _performed(
+    client: Client, study: Study, todo: Sequence[Task], networks: Mapping[str, Network]
+) -> Iterator[tuple[Task, list[Row], float, str | None]]:
+    """Every task with its rows, in the order they finish; a few are always on their way to each worker."""
+    held = {name: client.scatter(networks[name], broadcast=True) for name in {task.case for task in todo}}
+    ahead = AHEAD * max(len(client.scheduler_info()["workers"]), 1)
+    waiting = iter(todo)
+
+    def submit(task: Task) -> None:
+        future = client.submit(perform, study, task, held[task.case], key=task.key, pure=False)
+        running[future.key] = task
+        finished.add(future)
+
+    running: dict[object, Task] = {}
+    finished = as_completed()
+    for task in islice(waiting, ahead):
+        submit(task)
+    for future in finished:
+        task = running.pop(future.key)
+        for following in islice(waiting, 1):
+            submit(following)
+        error = future.exception()
+        if error is None:
+            rows, seconds = future.result()
+            yield task, rows, seconds, None
+        else:
+            yield task, [], 0.0, f"{type(error).__name__}: {error}"[:500]
+
+
+def _networks(cases: Sequence[str]) -> dict[str, Network]:
+    """Networks by the name they have in results: a shipped case's own, or the file's without its ending."""
+    networks: dict[str, Network] = {}
+    for case in cases:
+        name = Path(case).stem
+        if name in networks:
+            raise StudyError(f"two cases are named {name}; rename one of the files")
+        networks[name] = load(case)
+    return networks
+
+
+def _digest(network: Network) -> str:
+    """What makes a network the same in another run."""
+    values = dumps({"grid": network.grid, "lines": network.lines})
+    return hashlib.sha256(values).hexdigest()

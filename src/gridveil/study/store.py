@@ -1,0 +1,205 @@
+"""Results on disk: DIR/study=NAME/ holds `study.json`, Parquet parts, and a journal of what is not yet in a part.
+
+Every finished task is a line of the journal, on disk before the next is counted as done; from time to time the journal
+becomes a part, which appears under its name only when it is whole. A kill at any moment loses the tasks in flight: rows
+that are both in a part and in the journal are counted once, a torn last line is dropped, a torn part never had a name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from gridveil import __version__
+from gridveil.errors import StudyError
+from gridveil.files import write_whole
+from gridveil.study.declare import Row, Study, Task
+
+FORMAT = "gridveil-study-1"
+PART_ROWS = 20_000
+_TYPES = {float: pa.float64(), int: pa.int64(), str: pa.string(), bool: pa.bool_()}
+_COMMON = {"entry": int, "key": str, "case": str, "draw": int, "status": str, "error": str, "task_seconds": float}
+
+
+class Store:
+    """The results of one study in one directory."""
+
+    def __init__(self, folder: Path, study: Study) -> None:
+        self.folder, self.study = folder, study
+        values = {name: type(choices[0]) for name, choices in study.settings.items()}
+        self.schema = pa.schema(
+            [(name, _TYPES[kind]) for name, kind in (_COMMON | values | dict(study.columns)).items()]
+        )
+        self.journal = folder / "journal.jsonl"
+        self._pending: list[Row] = []
+        self._stream: Any = None
+        self._entry = 0
+
+    @staticmethod
+    def open(directory: Path, study: Study, cases: Mapping[str, str]) -> Store:
+        """Open or begin the results of a study; `cases` are the digests of its networks by name."""
+        check_directory(directory)
+        folder = directory / f"study={study.name}"
+        store = Store(folder, study)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            about = {"format": FORMAT, "study": study.name, "version": study.version, "gridveil": __version__}
+            known = _about(folder) or {**about, "cases": {}}
+            for name in ("format", "study", "version"):
+                if known[name] != about[name]:
+                    raise StudyError(
+                        f"{folder} holds results of {name} '{known[name]}', not '{about[name]}'; "
+                        "they are not mixed: choose another --out"
+                    )
+            for name, digest in cases.items():
+                if known["cases"].setdefault(name, digest) != digest:
+                    raise StudyError(f"{folder} has results of another network named {name}; choose another --out")
+            write_whole(folder / "study.json", json.dumps(known, indent=2) + "\n")
+            store._recover()
+        except OSError as error:
+            raise _unwritable(folder, error) from error
+        return store
+
+    def done(self, *, failed: bool = True) -> set[str]:
+        """Keys of the tasks that need no run; without `failed`, those that failed are to be run again."""
+        table = self.table()
+        keys, status = table["key"].to_pylist(), table["status"].to_pylist()
+        return {key for key, outcome in zip(keys, status, strict=True) if failed or outcome == "ok"}
+
+    def add(self, task: Task, rows: Sequence[Row], seconds: float, error: str | None = None) -> None:
+        """Record a finished task, on disk."""
+        self._entry += 1
+        head = {
+            "entry": self._entry,
+            "key": task.key,
+            "case": task.case,
+            "draw": task.draw,
+            **dict(task.settings),
+            "task_seconds": seconds,
+        }
+        outcome = {"status": "ok", "error": None} if error is None else {"status": "failed", "error": error}
+        records = [{**head, **outcome, **row} for row in (rows or [{}])]
+        try:
+            self._stream = self._stream or self.journal.open("a", encoding="utf-8")
+            self._stream.write(json.dumps(records) + "\n")
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+            self._pending += records
+            if len(self._pending) >= PART_ROWS:
+                self.flush()
+        except OSError as problem:
+            raise _unwritable(self.folder, problem) from problem
+
+    def flush(self) -> None:
+        """Turn the journal into a part."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+        if self._pending:
+            number = 1 + max((int(part.stem.split("-")[1]) for part in self._parts()), default=0)
+            target = self.folder / f"part-{number:06d}.parquet"
+            staging = target.with_suffix(".staging")
+            rows = [{name: row.get(name) for name in self.schema.names} for row in self._pending]
+            parquet.write_table(pa.Table.from_pylist(rows, schema=self.schema), staging)
+            with staging.open("rb") as stream:
+                os.fsync(stream.fileno())
+            staging.replace(target)
+        self.journal.unlink(missing_ok=True)
+        self._pending = []
+
+    def table(self) -> pa.Table:
+        """All rows; of a task that was run again, those of its last run."""
+        rows = [{name: row.get(name) for name in self.schema.names} for row in self._pending]
+        parts = [_read_part(part, self.schema) for part in self._parts()]
+        table = pa.concat_tables([*parts, pa.Table.from_pylist(rows, schema=self.schema)])
+        runs = list(zip(table["key"].to_pylist(), table["entry"].to_pylist(), strict=True))
+        last = dict(sorted(runs, key=lambda run: run[1]))
+        return table.filter(pa.array([last[key] == entry for key, entry in runs], pa.bool_()))
+
+    def with_journal(self) -> Store:
+        """This store with the journal's rows, for reading while another process writes."""
+        if self.journal.exists():
+            lines = self.journal.read_text(encoding="utf-8").splitlines(keepends=True)
+            self._pending = [row for line in lines if line.endswith("\n") for row in json.loads(line)]
+        return self
+
+    def _parts(self) -> list[Path]:
+        return sorted(self.folder.glob("part-*.parquet"))
+
+    def _recover(self) -> None:
+        """Take up what an earlier run left in its journal."""
+        for torn in self.folder.glob("*.staging"):
+            torn.unlink()
+        there = {entry for part in self._parts() for entry in _read_part(part, self.schema)["entry"].to_pylist()}
+        self._entry = max(there, default=0)
+        if not self.journal.exists():
+            return
+        for line in self.journal.read_text(encoding="utf-8").splitlines(keepends=True):
+            if line.endswith("\n"):
+                records = json.loads(line)
+                self._pending += [] if records[0]["entry"] in there else records
+                self._entry = max(self._entry, records[0]["entry"])
+        self.flush()
+
+
+def check_directory(directory: Path) -> None:
+    """Refuse a directory that is something else than results of studies."""
+    if directory.exists() and not directory.is_dir():
+        raise StudyError(f"{directory} is not a directory; choose another --out")
+    if (directory / "study.json").exists():
+        raise StudyError(f"{directory} is the inside of a results directory; give {directory.parent}")
+    foreign = (
+        [one.name for one in directory.iterdir() if not one.name.startswith("study=")] if directory.exists() else []
+    )
+    if foreign:
+        raise StudyError(f"{directory} holds other things ({foreign[0]}); give a new directory or one of results")
+
+
+def read_results(directory: Path, studies: Mapping[str, Study]) -> dict[str, pa.Table]:
+    """The results in a directory, a table per study; a study that is still running is read as far as it is."""
+    check_directory(directory)
+    found: dict[str, pa.Table] = {}
+    for folder in sorted(directory.glob("study=*")) if directory.is_dir() else []:
+        about = _about(folder)
+        if about is None:
+            continue
+        study = studies.get(about["study"])
+        if study is None or (about["format"], about["version"]) != (FORMAT, study.version):
+            raise StudyError(f"{folder} was written by another version of GridVeil ({about['gridveil']})")
+        found[study.name] = Store(folder, study).with_journal().table()
+    if not found:
+        raise StudyError(f"there are no results in {directory}; run `gridveil study NAME --out {directory}` first")
+    return found
+
+
+def _about(folder: Path) -> dict[str, Any] | None:
+    path = folder / "study.json"
+    if not path.exists():
+        return None
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        return {name: about[name] for name in ("format", "study", "version", "gridveil", "cases")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise StudyError(f"{path} is damaged ({error}); its results cannot be continued") from error
+
+
+def _read_part(path: Path, schema: pa.Schema) -> pa.Table:
+    try:
+        return parquet.read_table(path, schema=schema, partitioning=None)
+    except (pa.ArrowException, OSError) as error:
+        raise StudyError(
+            f"{path} is damaged ({str(error).splitlines()[0]}); move it away, and its tasks will be run again"
+        ) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> StudyError:
+    return StudyError(
+        f"results cannot be written to {folder} ({error.strerror}); what is there stays, run the same command again "
+        "when there is room"
+    )
