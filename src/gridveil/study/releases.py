@@ -43,8 +43,17 @@ def resistances(network: Network, settings: Settings, seed: int) -> list[Row]:
     bare_draw = settings["mechanism"] == LAPLACE
     lines = bare(network, settings, seed).lines if bare_draw else released(network, settings, seed).lines
     (r0, x0), (r1, x1) = network.lines.impedance(), lines.impedance()
+    ends, number = network.grid.lines, network.grid.buses.number
     return [
-        {"line": i + 1, "r": r0[i], "x": x0[i], "released_r": r1[i], "released_x": x1[i]}
+        {
+            "line": i + 1,
+            "bus_from": int(number[ends.bus_from[i]]),
+            "bus_to": int(number[ends.bus_to[i]]),
+            "r": r0[i],
+            "x": x0[i],
+            "released_r": r1[i],
+            "released_x": x1[i],
+        }
         for i in range(network.grid.n_line)
     ]
 
@@ -137,7 +146,7 @@ RESISTANCES = Study(
     "Figure 1",
     ("case39_epri",),
     {"mechanism": (LAPLACE, *RELEASES), "alpha": ALPHAS},
-    {"line": int, "r": float, "x": float, "released_r": float, "released_x": float},
+    {"line": int, "bus_from": int, "bus_to": int, "r": float, "x": float, "released_r": float, "released_x": float},
     resistances,
     draws=10,
 )
