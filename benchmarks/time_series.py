@@ -2,7 +2,8 @@
 
     python benchmarks/time_series.py run draws.jsonl --draws 100            # resumable
     python benchmarks/time_series.py growth growth.json
-    python benchmarks/time_series.py page draws.jsonl growth.json > docs/results/time-series.md
+    python benchmarks/time_series.py memory memory.json
+    python benchmarks/time_series.py page draws.jsonl growth.json memory.json > docs/results/time-series.md
 
 Draws are seeded (research mode) and the repair runs in this process. A draw is one whole release: dispatch costs of all
 steps, noise, repair, file written and read back, certificate of every used step.
@@ -16,7 +17,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -106,21 +106,35 @@ def growth(target: Path, draws: int) -> None:
             for r in STEPS:
                 seconds, made = one_growth(name, "log", alpha, seed, facts[r])
                 times[r].append((seconds, made.path))
+        rows += [{"case": name, "alpha": alpha, "r": r, "times": times[r]} for r in STEPS]
+    target.write_text(json.dumps(rows))
+
+
+def memory(target: Path) -> None:
+    """Peak memory of the coupled repair by steps used, in a process each."""
+    rows = []
+    for name in ("case39_epri", "case118_ieee"):
         for r in STEPS:
-            ask = [sys.executable, __file__, "peak", name, str(alpha), str(r)]
-            peak = subprocess.run(ask, capture_output=True, text=True, check=True).stdout
-            rows.append({"case": name, "alpha": alpha, "r": r, "times": times[r], "peak_mb": float(peak)})
+            ask = [sys.executable, __file__, "peak", name, "1.0", str(r)]
+            done = subprocess.run(ask, capture_output=True, text=True, check=True)
+            rows.append({"case": name, "r": r, **json.loads(done.stdout)})
     target.write_text(json.dumps(rows))
 
 
 def peak(name: str, alpha: float, r: int) -> None:
-    """Print how many MB the repair of one draw took beyond what the process had before it."""
+    """Print how many MB the repair of one draw took beyond what the process had before it (Linux)."""
     secret = gv.seal(network_of(name))
     profile = gv.make_profile(secret, HORIZON)
     facts = declare_facts(secret, None, profile, equally_spaced(HORIZON, r).tolist())
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    one_growth(name, "log", alpha, 0, facts)
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    before = _status_mb("VmHWM")
+    _, made = one_growth(name, "log", alpha, 0, facts)
+    print(json.dumps({"path": made.path, "peak_mb": _status_mb("VmHWM") - before}))
+
+
+def _status_mb(name: str) -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return float(next(line.split()[1] for line in lines if line.startswith(name))) / 1024
 
 
 HEAD = """# Time series: one draw, r steps of a horizon
@@ -137,13 +151,19 @@ GROWTH = """
 
 Repair alone (`log`), seconds in all and per step; draws take turns over r. "as drawn" releases need r AC-OPFs and no
 coupled problem. α = 1 at 39 buses makes nearly every draw go through the coupled projection. The ratio is the time per
-step over that of r = 1 in the same run. Memory is the peak of a process of its own beyond what it had before the repair
-of seed 0.
+step over that of r = 1 in the same run.
+
+"""
+
+MEMORY = """
+## Memory
+
+Peak of a process beyond what it had before the repair of seed 0 (`log`, α = 1, so that the coupled problem is solved).
 
 """
 
 
-def page(draws: Path, grown: Path) -> None:
+def page(draws: Path, grown: Path, peaks: Path) -> None:
     records = [json.loads(line) for line in draws.read_text().splitlines()]
     print(
         HEAD
@@ -162,8 +182,8 @@ def page(draws: Path, grown: Path) -> None:
             f"{sum(one['path'] == 'projected' for one in good)} | {sum(one['cuts'] > 0 for one in good)} | "
             f"{feasible} | {median(one['seconds'] for one in mine):.2f} |"
         )
-    print(GROWTH + "| network | α | r | draws projected | median s | per step, ms | per step, ratio | peak, MB |")
-    print("|---|---|---|---|---|---|---|---|")
+    print(GROWTH + "| network | α | r | draws projected | median s | per step, ms | per step, ratio |")
+    print("|---|---|---|---|---|---|---|")
     first = 0.0
     for row in json.loads(grown.read_text()):
         middle = median(seconds for seconds, _ in row["times"])
@@ -171,13 +191,18 @@ def page(draws: Path, grown: Path) -> None:
         projected = sum(path == "projected" for _, path in row["times"])
         print(
             f"| {row['case']} | {row['alpha']:g} | {row['r']} | {projected} of {len(row['times'])} | {middle:.3f} | "
-            f"{1000 * middle / row['r']:.1f} | {middle / row['r'] / first:.2f} | {row['peak_mb']:.1f} |"
+            f"{1000 * middle / row['r']:.1f} | {middle / row['r'] / first:.2f} |"
+        )
+    print(MEMORY + "| network | r | path | peak, MB | per step, MB |\n|---|---|---|---|---|")
+    for row in json.loads(peaks.read_text()):
+        print(
+            f"| {row['case']} | {row['r']} | {row['path']} | {row['peak_mb']:.1f} | {row['peak_mb'] / row['r']:.2f} |"
         )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("task", choices=["run", "growth", "peak", "page"])
+    parser.add_argument("task", choices=["run", "growth", "memory", "peak", "page"])
     parser.add_argument("rest", nargs="*")
     parser.add_argument("--draws", type=int, default=100)
     options = parser.parse_args()
@@ -185,10 +210,12 @@ def main() -> None:
         run(Path(options.rest[0]), options.draws)
     elif options.task == "growth":
         growth(Path(options.rest[0]), min(options.draws, 20))
+    elif options.task == "memory":
+        memory(Path(options.rest[0]))
     elif options.task == "peak":
         peak(options.rest[0], float(options.rest[1]), int(options.rest[2]))
     else:
-        page(Path(options.rest[0]), Path(options.rest[1]))
+        page(*map(Path, options.rest))
 
 
 if __name__ == "__main__":

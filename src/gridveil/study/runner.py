@@ -110,7 +110,8 @@ def _performed(
     client: Client, study: Study, todo: Sequence[Task], networks: Mapping[str, Network]
 ) -> Iterator[tuple[Task, list[Row], float, str | None]]:
     """Every task with its rows, in the order they finish; a few are always on their way to each worker."""
-    held = {name: client.scatter(networks[name], broadcast=True) for name in {task.case for task in todo}}
+    # tasks that give back their argument, not scattered data: a worker that dies takes no network with it
+    held = {name: client.submit(_itself, networks[name], key=f"network-{name}") for name in {t.case for t in todo}}
     ahead = AHEAD * max(len(client.scheduler_info()["workers"]), 1)
     waiting = iter(todo)
 
@@ -133,6 +134,10 @@ def _performed(
             yield task, rows, seconds, None
         else:
             yield task, [], 0.0, f"{type(error).__name__}: {error}"[:500]
+
+
+def _itself(network: Network) -> Network:
+    return network
 
 
 def _networks(cases: Sequence[str]) -> dict[str, Network]:

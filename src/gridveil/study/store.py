@@ -1,8 +1,9 @@
-"""Results on disk: DIR/study=NAME/ holds `study.json`, Parquet parts, and a journal of what is not yet in a part.
+"""Results on disk: DIR/study=NAME/ holds `_study.json`, Parquet parts, and a journal of what is not yet in a part.
 
 Every finished task is a line of the journal, on disk before the next is counted as done; from time to time the journal
 becomes a part, which appears under its name only when it is whole. A kill at any moment loses the tasks in flight: rows
 that are both in a part and in the journal are counted once, a torn last line is dropped, a torn part never had a name.
+Readers of Parquet datasets skip files that begin with an underscore, so DIR can be read by any of them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Store:
         self.schema = pa.schema(
             [(name, _TYPES[kind]) for name, kind in (_COMMON | values | dict(study.columns)).items()]
         )
-        self.journal = folder / "journal.jsonl"
+        self.journal = folder / "_journal.jsonl"
         self._pending: list[Row] = []
         self._stream: Any = None
         self._entry = 0
@@ -60,7 +61,7 @@ class Store:
             for name, digest in cases.items():
                 if known["cases"].setdefault(name, digest) != digest:
                     raise StudyError(f"{folder} has results of another network named {name}; choose another --out")
-            write_whole(folder / "study.json", json.dumps(known, indent=2) + "\n")
+            write_whole(folder / "_study.json", json.dumps(known, indent=2) + "\n")
             store._recover()
         except OSError as error:
             raise _unwritable(folder, error) from error
@@ -96,15 +97,19 @@ class Store:
         except OSError as problem:
             raise _unwritable(self.folder, problem) from problem
 
-    def flush(self) -> None:
-        """Turn the journal into a part."""
+    def close(self) -> None:
+        """Let go of the journal."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None
+
+    def flush(self) -> None:
+        """Turn the journal into a part."""
+        self.close()
         if self._pending:
             number = 1 + max((int(part.stem.split("-")[1]) for part in self._parts()), default=0)
             target = self.folder / f"part-{number:06d}.parquet"
-            staging = target.with_suffix(".staging")
+            staging = self.folder / f"_{target.name}.staging"
             rows = [{name: row.get(name) for name in self.schema.names} for row in self._pending]
             parquet.write_table(pa.Table.from_pylist(rows, schema=self.schema), staging)
             with staging.open("rb") as stream:
@@ -152,7 +157,7 @@ def check_directory(directory: Path) -> None:
     """Refuse a directory that is something else than results of studies."""
     if directory.exists() and not directory.is_dir():
         raise StudyError(f"{directory} is not a directory; choose another --out")
-    if (directory / "study.json").exists():
+    if (directory / "_study.json").exists():
         raise StudyError(f"{directory} is the inside of a results directory; give {directory.parent}")
     foreign = (
         [one.name for one in directory.iterdir() if not one.name.startswith("study=")] if directory.exists() else []
@@ -179,7 +184,7 @@ def read_results(directory: Path, studies: Mapping[str, Study]) -> dict[str, pa.
 
 
 def _about(folder: Path) -> dict[str, Any] | None:
-    path = folder / "study.json"
+    path = folder / "_study.json"
     if not path.exists():
         return None
     try:

@@ -1,0 +1,38 @@
+"""Studies for tests: work that fails, dies or only counts; importable by workers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gridveil.errors import GridError
+from gridveil.grid import Network
+from gridveil.study.declare import Row, Settings, Study
+
+
+def count(network: Network, settings: Settings, seed: int) -> list[Row]:
+    return [{"buses": network.grid.n_bus, "twice": 2.0 * float(settings["alpha"]), "seed": str(seed)}]
+
+
+def fail_sometimes(network: Network, settings: Settings, seed: int) -> list[Row]:
+    if float(settings["alpha"]) == 2.0:
+        raise GridError("two is too much")
+    return count(network, settings, seed)
+
+
+def die_once(network: Network, settings: Settings, seed: int) -> list[Row]:
+    mark = Path(str(settings["mark"]))
+    if not mark.exists():
+        mark.touch()
+        os._exit(9)
+    return count(network, {"alpha": 1.0}, seed)
+
+
+def _study(work: object, **settings: tuple[object, ...]) -> Study:
+    columns = {"buses": int, "twice": float, "seed": str}
+    return Study("counting", "Counting", "ours", ("case5_pjm",), settings, columns, work, draws=2)  # type: ignore[arg-type]
+
+
+COUNT = _study(count, alpha=(1.0, 2.0))
+FAILS = _study(fail_sometimes, alpha=(1.0, 2.0))
+DIES = _study(die_once, mark=("",))

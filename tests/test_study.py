@@ -1,0 +1,300 @@
+"""Studies: keys, the store, the runner on Dask, and what survives stops, crashes and full disks."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+pytest.importorskip("pyarrow", reason="the extra 'study' is not installed")
+pytest.importorskip("distributed", reason="the extra 'study' is not installed")
+
+import pyarrow as pa
+from pyarrow import parquet
+
+import gridveil as gv
+from gridveil.cli.main import app
+from gridveil.errors import StudyError
+from gridveil.study import store as store_module
+from gridveil.study.catalogue import STUDIES
+from gridveil.study.declare import Task
+from gridveil.study.runner import run_study
+from gridveil.study.store import Store, read_results
+from tests.studies import COUNT, DIES, FAILS
+
+pytestmark = pytest.mark.filterwarnings("default")  # Dask's own
+CASES = {"case5_pjm": "digest"}
+
+
+def rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Rows without what a machine adds to them, in the order of their keys."""
+    kept = [{k: v for k, v in row.items() if k not in ("entry", "task_seconds")} for row in table.to_pylist()]
+    return sorted(kept, key=lambda row: (row["key"], str(row)))
+
+
+def results(directory: Path, name: str = "counting") -> pa.Table:
+    return read_results(directory, {**STUDIES, "counting": COUNT})[name]
+
+
+def test_keys_and_seeds_never_change() -> None:
+    """A changed key or seed would make old results unusable; this value is from the first release of the study."""
+    task = Task("costs", "case39_epri", (("mechanism", "log"), ("alpha", 0.1), ("beta", 0.01)), 3)
+    assert task.key == "costs/case39_epri/mechanism=log/alpha=0.1/beta=0.01/draw=3"
+    assert task.seed == 2443873418629873460
+
+
+def test_tasks_are_all_different_and_draws_come_first() -> None:
+    for study in STUDIES.values():
+        tasks = study.tasks(study.cases, 3, {})
+        keys = [task.key for task in tasks]
+        assert len(set(keys)) == len(keys)
+        assert len({task.seed for task in tasks}) == len(keys)
+        assert [task.draw for task in tasks] == sorted(task.draw for task in tasks)
+
+
+def test_every_table_and_figure_of_the_paper_has_a_study() -> None:
+    named = " ".join(study.paper for study in STUDIES.values())
+    numbers = set(re.findall(r"\b\d+\b", named))
+    assert numbers == {str(number) for number in range(1, 12)}
+    assert "Table II" in named
+    assert "Table III" in named
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3)), max_size=12), st.integers(1, 4))
+def test_the_store_gives_back_the_last_run_of_each_task(runs: list[tuple[int, int]], often: int) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store.open(Path(folder), COUNT, CASES)
+        last: dict[int, list[int]] = {}
+        for number, (draw, size) in enumerate(runs):
+            store.add(Task("counting", "case5_pjm", (("alpha", 1.0),), draw), [{"buses": number}] * size, 0.1)
+            last[draw] = [number] * size
+            if number % often == 0:
+                store.flush()
+            if number % 3 == 2:
+                store.close()
+                store = Store.open(Path(folder), COUNT, CASES)  # as after a crash
+        store.close()
+        found: dict[int, list[int]] = {}
+        for row in store.table().to_pylist():
+            found.setdefault(row["draw"], []).append(row["buses"])
+        assert found == last
+
+
+def test_a_torn_journal_and_a_torn_part_lose_nothing_else(tmp_path: Path) -> None:
+    store = Store.open(tmp_path, COUNT, CASES)
+    for draw in range(3):
+        store.add(Task("counting", "case5_pjm", (("alpha", 1.0),), draw), [{"buses": 5}], 0.1)
+    with store.journal.open("a") as stream:
+        stream.write('[{"entry": 4, "key": "torn')
+    store.close()
+    (store.folder / "_part-000009.parquet.staging").write_bytes(b"PAR1 half")
+    again = Store.open(tmp_path, COUNT, CASES)
+    assert sorted(row["draw"] for row in again.table().to_pylist()) == [0, 1, 2]
+    assert not list(store.folder.glob("*.staging"))
+
+
+def test_a_crash_between_part_and_journal_counts_rows_once(tmp_path: Path) -> None:
+    store = Store.open(tmp_path, COUNT, CASES)
+    store.add(Task("counting", "case5_pjm", (("alpha", 1.0),), 0), [{"buses": 5}], 0.1)
+    text = store.journal.read_text()
+    store.flush()
+    store.journal.write_text(text)
+    assert Store.open(tmp_path, COUNT, CASES).table().num_rows == 1
+
+
+def test_results_are_never_mixed(tmp_path: Path) -> None:
+    Store.open(tmp_path, COUNT, CASES).flush()
+    with pytest.raises(StudyError, match="version '1', not '2'"):
+        Store.open(tmp_path, dataclasses.replace(COUNT, version=2), CASES)
+    with pytest.raises(StudyError, match="another network named case5_pjm"):
+        Store.open(tmp_path, COUNT, {"case5_pjm": "other"})
+    with pytest.raises(StudyError, match="inside of a results directory"):
+        Store.open(tmp_path / "study=counting", COUNT, CASES)
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(StudyError, match="holds other things"):
+        Store.open(tmp_path, COUNT, CASES)
+    with pytest.raises(StudyError, match="not a directory"):
+        Store.open(tmp_path / "notes.txt", COUNT, CASES)
+    with pytest.raises(StudyError, match="no results"):
+        read_results(tmp_path / "absent", STUDIES)
+
+
+def test_damage_is_said(tmp_path: Path) -> None:
+    store = Store.open(tmp_path, COUNT, CASES)
+    store.add(Task("counting", "case5_pjm", (("alpha", 1.0),), 0), [{"buses": 5}], 0.1)
+    store.flush()
+    part = next(store.folder.glob("part-*"))
+    part.write_bytes(part.read_bytes()[:-20])
+    with pytest.raises(StudyError, match=r"part-000001.parquet is damaged .*move it away"):
+        Store.open(tmp_path, COUNT, CASES)
+    part.unlink()
+    assert Store.open(tmp_path, COUNT, CASES).done() == set()
+    (store.folder / "_study.json").write_text("{")
+    with pytest.raises(StudyError, match=r"_study.json is damaged"):
+        Store.open(tmp_path, COUNT, CASES)
+
+
+def test_a_full_disk_is_said_and_what_is_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store.open(tmp_path, COUNT, CASES)
+    store.add(Task("counting", "case5_pjm", (("alpha", 1.0),), 0), [{"buses": 5}], 0.1)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(StudyError, match="No space left"):
+            store.add(Task("counting", "case5_pjm", (("alpha", 1.0),), 1), [{"buses": 5}], 0.1)
+    store.close()
+    kept = {row["draw"] for row in Store.open(tmp_path, COUNT, CASES).table().to_pylist()}
+    assert 0 in kept
+
+
+def test_results_do_not_depend_on_workers_and_runs_continue(tmp_path: Path) -> None:
+    one = run_study(COUNT, tmp_path / "one", draws=1, workers=1)
+    assert (one.tasks, one.run, one.failed) == (2, 2, 0)
+    more = run_study(COUNT, tmp_path / "one", draws=3, workers=2)
+    assert (more.tasks, more.done_before, more.run) == (6, 2, 4)
+    nothing = run_study(COUNT, tmp_path / "one", draws=3)
+    assert nothing.run == 0
+    run_study(COUNT, tmp_path / "two", draws=3, workers=2)
+    assert rows(results(tmp_path / "one")) == rows(results(tmp_path / "two"))
+    table = parquet.read_table(tmp_path / "one")  # as any reader of partitioned Parquet sees it
+    assert set(table["study"].to_pylist()) == {"counting"}
+
+
+def test_a_failing_task_is_recorded_and_stops_nothing(tmp_path: Path) -> None:
+    made = run_study(FAILS, tmp_path, draws=2, workers=1)
+    assert (made.run, made.failed) == (4, 2)
+    found = results(tmp_path).to_pylist()
+    failed = [row for row in found if row["status"] == "failed"]
+    assert len(failed) == 2
+    assert all(row["error"] == "GridError: two is too much" for row in failed)
+    assert run_study(FAILS, tmp_path, draws=2, workers=1).run == 0
+    again = run_study(COUNT, tmp_path, draws=2, workers=1, retry_failed=True)
+    assert (again.run, again.failed) == (2, 0)
+    assert {row["status"] for row in results(tmp_path).to_pylist()} == {"ok"}
+
+
+def test_a_dying_worker_is_survived(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    made = run_study(DIES, tmp_path / "out", draws=2, workers=1, settings={"mark": (str(mark),)})
+    assert mark.exists()
+    assert (made.run, made.failed) == (2, 0)
+
+
+def wait_for(condition: Any, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.05)
+
+
+def test_kill_and_continue(tmp_path: Path) -> None:
+    """kill -9 in the middle: what was finished is there, and the same command does the rest."""
+    command = [sys.executable, "-m", "gridveil.cli.main", "study", "runtimes", "--cases", "case5", "--draws", "6",
+               "--workers", "1", "--set", "mechanism=log", "--out", str(tmp_path), "--quiet"]  # fmt: skip
+    process = subprocess.Popen(command, start_new_session=True)
+    journal = tmp_path / "study=runtimes" / "_journal.jsonl"
+    wait_for(lambda: journal.exists() and journal.read_text().count("\n") >= 3)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    left = journal.read_text().count("\n")
+    done = CliRunner().invoke(app, [*command[3:], "--json"])
+    assert done.exit_code == 0, done.output
+    record = json.loads(done.stdout)
+    assert record["done_before"] == left
+    assert record["done_before"] + record["run"] == record["tasks"] == 18
+    assert len(set(results(tmp_path, "runtimes")["key"].to_pylist())) == 18
+
+
+def test_an_existing_cluster(tmp_path: Path) -> None:
+    """A scheduler and two workers on loopback, as on a cluster."""
+    info = tmp_path / "scheduler.json"
+    common = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    start = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(info), "--idle-timeout", "120 seconds"]  # fmt: skip
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(info), "--nthreads", "1", "--no-dashboard", "--death-timeout", "60"]  # fmt: skip
+    processes = [subprocess.Popen(start, **common)]  # type: ignore[call-overload]
+    try:
+        wait_for(info.exists)
+        address = json.loads(info.read_text())["address"]
+        processes += [subprocess.Popen(worker, **common) for _ in range(2)]  # type: ignore[call-overload]
+        from distributed import Client
+
+        with Client(address, timeout="30s") as client:  # type: ignore[no-untyped-call]
+            client.wait_for_workers(2, timeout=60)
+        arguments = ["study", "costs", "--cases", "case5", "--draws", "1", "--set", "mechanism=log"]
+        run = CliRunner().invoke
+        there = run(app, [*arguments, "--scheduler", address, "--out", str(tmp_path / "a"), "--json"])
+        assert there.exit_code == 0, there.output
+        assert json.loads(there.stdout)["run"] == 8
+        here = run(app, [*arguments, "--workers", "1", "--out", str(tmp_path / "b"), "--json"])
+        assert here.exit_code == 0, here.output
+        assert rows(results(tmp_path / "a", "costs")) == rows(results(tmp_path / "b", "costs"))
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nonsense", "--out", "X"], "there is no study 'nonsense'"),
+        (["costs"], "--out is missing"),
+        (["costs", "--out", "X", "--cases", "case999"], "case999"),
+        (["costs", "--out", "X", "--cases", "case5,case5"], "two cases are named case5"),
+        (["costs", "--out", "X", "--draws", "0"], "at least one draw"),
+        (["costs", "--out", "X", "--set", "gamma=1"], "no setting 'gamma'"),
+        (["costs", "--out", "X", "--set", "alpha=much"], "cannot be read"),
+        (["costs", "--out", "X", "--set", "alpha="], "gives no value"),
+        (["costs", "--out", "X", "--cases", "case5", "--scheduler", "tcp://127.0.0.1:9"], "no Dask scheduler answers"),
+    ],
+)
+def test_bad_input(tmp_path: Path, arguments: list[str], words: str) -> None:
+    done = CliRunner().invoke(app, ["study", *[str(tmp_path / "out") if one == "X" else one for one in arguments]])
+    assert done.exit_code == 2, done.output
+    assert words in " ".join(done.stderr.split())
+
+
+def test_the_list_of_studies() -> None:
+    done = CliRunner().invoke(app, ["study", "--json"])
+    assert [one["name"] for one in json.loads(done.stdout)["studies"]] == list(STUDIES)
+
+
+@pytest.mark.parametrize("name", [name for name in STUDIES if name not in ("scale", "interdiction")])
+def test_every_study_gives_the_columns_it_declares(name: str) -> None:
+    """One draw of each on 14 buses: every row has the declared columns, of the declared types."""
+    study = STUDIES[name]
+    settings = dict(study.tasks(["case14"], 1, {"mechanism": ["log"]})[-1].settings)
+    settings["alpha"] = 0.1
+    made = study.work(gv.load("case14"), settings, 7)
+    assert made
+    for row in made:
+        assert set(row) == set(study.columns)
+        pa.Table.from_pylist([row], schema=pa.schema([(c, store_module._TYPES[k]) for c, k in study.columns.items()]))
+
+
+def test_scale_is_measured_in_a_process_of_its_own() -> None:
+    study = STUDIES["scale"]
+    (row,) = study.work(gv.load("case14"), {"mechanism": "log", "alpha": 0.1}, 1)
+    assert set(row) == set(study.columns)
+    assert row["release_mb"] >= row["opf_mb"] >= 0
+    assert row["release_seconds"] > row["opf_seconds"] > 0
