@@ -131,7 +131,7 @@ def restore(
 
 _NOTHING = (Ending.INFEASIBLE, Ending.UNSOLVED)
 _CUTS = 20  # how often an island may be cut smaller before what is left of it goes dark
-_GOOD, _SINGLE = 0.95, 16  # a fallback that serves less of the capacity tries this many single lines
+_GOOD, _SINGLE, _LARGE = 0.95, 16, 100  # a fallback that serves less of the capacity tries single lines, if it is small
 
 
 def checked_lines(network: Network, cut: IntArray | Sequence[int]) -> IntArray:
@@ -209,11 +209,11 @@ class _Trial:
 def _open_lines(work: _Work, island: IntArray, culprits: IntArray) -> None:
     """Cut off the buses that stand in the way; if much is lost by that, see whether opening one line is better.
 
-    What cannot be energised mostly has too much charging, so lines are tried in its order.
+    What cannot be energised mostly has too much charging, so lines are tried in its order. On 223 buses that took 42 s.
     """
     own = part(work.network, island)
     best = _cut_off(work, island, culprits)
-    if best.served < _GOOD * capacity_bound(own):
+    if best.served < _GOOD * capacity_bound(own) and own.grid.n_bus <= _LARGE:
         lines = work.network.grid.lines
         inside = np.flatnonzero(np.isin(lines.bus_from, island) & ~work.opened)
         for line in inside[np.argsort(-work.network.lines.bc[inside], kind="stable")][:_SINGLE]:
