@@ -6,6 +6,7 @@ no line data gives every line the parameters of its voltage level and does the s
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,8 @@ def expected_dispatch(network: Network, options: SolverOptions | None = None) ->
     if solution.status is Status.OPTIMAL:
         point = solution.point
         return Dispatch(point.pg, np.maximum(np.abs(point.pf), np.abs(point.pt)))
-    done = restore(network, [], options=options)
+    quick = replace(options or SolverOptions(), max_iterations=150, starts=1)  # a guess need not be the best there is
+    done = restore(network, [], options=quick)
     return Dispatch(done.state.pg, carried(network, done))
 
 
