@@ -194,6 +194,18 @@ def test_any_removal_is_answered(name: str, random: object) -> None:
     sound(network, restore(network, cut))
 
 
+@pytest.mark.sweep
+@pytest.mark.parametrize(("name", "count"), [("case39_epri", 1000), ("case118_ieee", 1000), ("case1354_pegase", 100)])
+def test_random_removals_by_the_hundred(name: str, count: int, pglib: Path) -> None:
+    """Of 1 to 30 % of the lines."""
+    network = gv.load(pglib / f"pglib_opf_{name}.m")
+    n = network.grid.n_line
+    for seed in range(count):
+        random = np.random.default_rng(seed)
+        cut = random.choice(n, int(np.ceil(random.uniform(0.01, 0.3) * n)), replace=False)
+        sound(network, restore(network, cut))
+
+
 @pytest.mark.parametrize(("name", "depth"), [("case3_lmbd", 3), ("case5_pjm", 6), ("case14_ieee", 2)])
 def test_removing_more_never_restores_more(name: str, depth: int) -> None:
     network = gv.load(name)
@@ -206,7 +218,7 @@ def test_removing_more_never_restores_more(name: str, depth: int) -> None:
 
 
 def test_opening_a_line_may_help(nesta: Path) -> None:
-    """The known exception, Braess's: without line 0 more can be served, from whatever start. It stays below 0.5 %."""
+    """The known exception, Braess's paradox: without line 0 more is served; docs/results/attacks.md has the figures."""
     network = gv.load(nesta / "nesta_case6_ww.m")
     more = restore(network, [0, 1]).percent - restore(network, [1]).percent
     assert 0.01 < more < 0.5

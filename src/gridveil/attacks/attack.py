@@ -24,7 +24,7 @@ from gridveil.attacks.flow import by_flow, expected_dispatch, public_lines
 from gridveil.attacks.interdiction import interdict
 from gridveil.attacks.scores import similarity
 from gridveil.errors import AttackError
-from gridveil.grid import Network, OperatingPoint
+from gridveil.grid import Network
 from gridveil.nlp.island import Rules
 from gridveil.nlp.restoration import Ending, Restoration, restore
 from gridveil.nlp.solver import SolverOptions
@@ -59,7 +59,7 @@ class Target:
 
     def __init__(self, network: Network, rules: Rules | str = Rules.SWITCHABLE, options: SolverOptions | None = None):
         self.network, self.rules, self.options = network, _rules(rules), options
-        self.dispatch: OperatingPoint = expected_dispatch(network, options)
+        self.dispatch = expected_dispatch(network, options)
         self.by_flow = by_flow(self.dispatch)
         self._restored: dict[tuple[int, ...], Restoration] = {}
 

@@ -6,12 +6,15 @@ no line data gives every line the parameters of its voltage level and does the s
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import NamedTuple
+
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid, line_levels_kv, operating_point
+from gridveil.grid import LineParameters, Network, PublicGrid, line_flows, line_levels_kv
 from gridveil.nlp.opf import opf_model, solve_opf
-from gridveil.nlp.restoration import restore
+from gridveil.nlp.restoration import Restoration, restore
 from gridveil.nlp.solver import SolverOptions, Status
 
 LENGTH_KM = 50.0
@@ -21,18 +24,37 @@ CHARGING_S_PER_KM = 3e-6
 """Textbook values of overhead lines: they hardly depend on the voltage, so in per unit they fall with its square."""
 
 
-def expected_dispatch(network: Network, options: SolverOptions | None = None) -> OperatingPoint:
+class Dispatch(NamedTuple):
+    """How a network is run: generation, and the larger |active flow| of both ends of every line."""
+
+    pg: FloatArray
+    flow: FloatArray
+
+
+def expected_dispatch(network: Network, options: SolverOptions | None = None) -> Dispatch:
     """How an attacker expects a network to be run: at its AC-OPF, or, if that is not solved, serving all it can."""
     solution = solve_opf(opf_model(network.grid), network.lines, options=options)
     if solution.status is Status.OPTIMAL:
-        return solution.point
-    state = restore(network, [], options=options).state
-    return operating_point(network.grid, network.lines, state.vm, state.va, state.pg, state.qg)
+        point = solution.point
+        return Dispatch(point.pg, np.maximum(np.abs(point.pf), np.abs(point.pt)))
+    quick = replace(options or SolverOptions(), max_iterations=150, starts=1)  # a guess need not be the best there is
+    done = restore(network, [], options=quick)
+    return Dispatch(done.state.pg, carried(network, done))
 
 
-def by_flow(point: OperatingPoint) -> IntArray:
-    """All lines, the largest |active flow| of either end first; of equal ones (to 1e-6 p.u.) the first in the file."""
-    flow = np.round(np.maximum(np.abs(point.pf), np.abs(point.pt)), 6)
+def carried(network: Network, done: Restoration) -> FloatArray:
+    """What every line of the whole network carries once load is restored; nothing, if it is cut, open or dead."""
+    lines, state = network.grid.lines, done.state
+    ends = line_flows(network.grid, network.lines, state.vm * np.exp(1j * state.va))
+    flow: FloatArray = np.maximum(np.abs(ends[0].real), np.abs(ends[1].real))
+    flow[(state.vm[lines.bus_from] == 0) | (state.vm[lines.bus_to] == 0)] = 0.0
+    flow[done.cut] = flow[done.opened] = 0.0
+    return flow
+
+
+def by_flow(dispatch: Dispatch) -> IntArray:
+    """All lines, the largest flow first; of equal ones (to 1e-6 p.u.) the first in the file."""
+    flow = np.round(dispatch.flow, 6)
     return np.lexsort((np.arange(len(flow)), -flow)).astype(np.int64)
 
 

@@ -17,8 +17,9 @@ from math import ceil
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray, frozen
+from gridveil.attacks.flow import carried
 from gridveil.attacks.transport import transport_interdiction
-from gridveil.grid import Network, line_flows
+from gridveil.grid import Network
 from gridveil.nlp.restoration import Restoration
 
 Restorer = Callable[[Sequence[int]], Restoration]
@@ -59,15 +60,8 @@ class _Search:
         return self.seen[key]
 
     def carried(self, lines: Collection[int]) -> FloatArray:
-        """What every line carries once load is restored without `lines`; nothing, if it is one of them or dead."""
-        done = self.restorer(sorted(lines))
-        grid = self.network.grid
-        flow: FloatArray = np.abs(
-            line_flows(grid, self.network.lines, done.state.vm * np.exp(1j * done.state.va))[0].real
-        )
-        flow[(done.state.vm[grid.lines.bus_from] == 0) | (done.state.vm[grid.lines.bus_to] == 0)] = 0.0
-        flow[done.cut] = flow[done.opened] = 0.0
-        rounded: FloatArray = np.round(flow, 6)
+        """What every line carries once load is restored without `lines`."""
+        rounded: FloatArray = np.round(carried(self.network, self.restorer(sorted(lines))), 6)
         return rounded
 
     def candidates(self, lines: set[int]) -> list[int]:

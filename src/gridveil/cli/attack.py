@@ -94,8 +94,9 @@ def _print_table(case: str, network: Network, made: Attack, rules: str) -> None:
     table.add_column(style="dim")
     table.add_column()
     table.add_row("attacker", made.attacker)
-    cut = ", ".join(f"{number[grid.lines.bus_from[k]]}-{number[grid.lines.bus_to[k]]}" for k in made.lines)
-    table.add_row("lines cut", f"{len(made.lines)} of {grid.n_line}: {cut}")
+    cut = [f"{number[grid.lines.bus_from[k]]}-{number[grid.lines.bus_to[k]]}" for k in made.lines]
+    shown = ", ".join(cut if len(cut) <= 30 else [*cut[:30], "… (all of them with --json)"])
+    table.add_row("lines cut", f"{len(cut)} of {grid.n_line}: {shown}")
     table.add_row("like the real flow attack", f"{made.similarity:.0f} % of its lines")
     table.add_row("restoration", f"{rules}: [{_COLOUR.get(made.status, 'red')}]{made.status}[/]")
     table.add_row("load affected", f"{made.affected_mw:,.1f} of {made.load_mw:,.1f} MW")
