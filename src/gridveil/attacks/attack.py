@@ -62,6 +62,7 @@ class Target:
         self.dispatch = expected_dispatch(network, options)
         self.by_flow = by_flow(self.dispatch)
         self._restored: dict[tuple[int, ...], Restoration] = {}
+        self._affected: dict[tuple[int, ...], float] = {}
 
     def restore(self, lines: Sequence[int] | IntArray) -> Restoration:
         """What is served without these lines."""
@@ -77,11 +78,15 @@ class Target:
 
     def affected(self, lines: Sequence[int] | IntArray) -> float:
         """Load that is lost while no generator is above its output before the attack, in per unit."""
+        key = tuple(sorted({int(line) for line in lines}))
+        if key in self._affected:
+            return self._affected[key]
         grid = self.network.grid
         limit = np.clip(self.dispatch.pg, grid.generators.pmin, grid.generators.pmax)
         held = replace(grid, generators=replace(grid.generators, pmax=limit))
-        left = restore(Network(held, self.network.lines), np.asarray(lines, dtype=np.int64), options=self.options)
-        return max(0.0, left.load - left.served)
+        left = restore(Network(held, self.network.lines), np.array(key, dtype=np.int64), options=self.options)
+        self._affected[key] = max(0.0, left.load - left.served)
+        return self._affected[key]
 
 
 class Knowledge(NamedTuple):

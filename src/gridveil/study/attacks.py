@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
+
 from gridveil.attacks.attack import Target, attack
 from gridveil.grid import Network
-from gridveil.grid.profile import Profile, make_profile
+from gridveil.grid.profile import Profile, equally_spaced, make_profile
 from gridveil.study.declare import Row, Settings, Study
 from gridveil.study.draws import RELEASES, released
 
@@ -27,9 +29,10 @@ def target(network: Network, rules: str) -> Target:
 
 
 @lru_cache(maxsize=32)
-def horizon(network: Network) -> Profile:
-    """The horizon of the time-series studies: uniform per bus within 80 and 110 %, always the same."""
-    return make_profile(network.grid, HORIZON)
+def used_steps(network: Network, steps: int) -> Profile:
+    """Equally spaced steps of the studies' horizon: uniform per bus within 80 and 110 %, always the same."""
+    horizon, used = make_profile(network.grid, HORIZON), equally_spaced(HORIZON, steps)
+    return Profile(np.arange(1, steps + 1), horizon.pd[used], horizon.qd[used])
 
 
 def attacked(
@@ -71,8 +74,8 @@ def interdiction(network: Network, settings: Settings, seed: int) -> list[Row]:
 
 
 def over_steps(network: Network, settings: Settings, seed: int) -> Network:
-    """A release over the horizon, at the base demand: the lines an attacker would see."""
-    return Network(network.grid, released(network, settings, seed, horizon(network)).lines)
+    """A release over r steps, at the base demand: the lines an attacker would see. Unused steps have no influence."""
+    return Network(network.grid, released(network, settings, seed, used_steps(network, int(settings["steps"]))).lines)
 
 
 def time_series_attacks(network: Network, settings: Settings, seed: int) -> list[Row]:
