@@ -1,0 +1,31 @@
+"""Run a study on a Dask cluster that already exists. Here it is a local one; yours has another address.
+
+python examples/study_on_a_cluster.py [DIRECTORY]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from distributed import LocalCluster
+
+from gridveil.study.catalogue import STUDIES
+from gridveil.study.runner import run_study
+
+
+def main() -> None:
+    """Run the same study twice: the second time there is nothing left to do."""
+    out = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()) / "cluster"
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        for _ in range(2):
+            made = run_study(
+                STUDIES["costs"], out, cases=["case14_ieee"], draws=2, scheduler=cluster.scheduler_address,
+                settings={"mechanism": ("log", "additive"), "alpha": (0.1,)},
+            )  # fmt: skip
+            print(f"{made.run} tasks run, {made.done_before} were done before, {made.failed} failed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""The examples run as they stand, in a process each, and say what they should."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+EXPECTED = {
+    "release_from_python.py": ["SecretNetwork(39 buses", "holds  balance residual", "privacy spent so far: 1"],
+    "choose_alpha.py": ["lines off by", "0.01", "0.3"],
+    "verify_a_release.py": ["as published: every claim holds", "forged: NOT verified"],
+    "release_over_a_day.py": ["promised at the hours [1, 6, 10, 15, 19, 24]", "certified: True", "at a promised hour: 0."],
+    "study_on_a_cluster.py": ["8 tasks run, 0 were done before, 0 failed", "0 tasks run, 8 were done before"],
+}
+
+
+def test_every_example_is_listed() -> None:
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_example(name: str, tmp_path: Path) -> None:
+    if name in ("choose_alpha.py", "study_on_a_cluster.py"):
+        pytest.importorskip("distributed", reason="the extra 'study' is not installed")
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name), str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for words in EXPECTED[name]:
+        assert words in done.stdout
