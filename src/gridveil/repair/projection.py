@@ -27,8 +27,13 @@ from gridveil.nlp.problem import Layout, LinearTerms, Problem, build
 from gridveil.nlp.solver import Bounds, Outcome, SolverOptions, Start
 from gridveil.repair.bounds import Box
 
-ROOM = 1e-3
-"""Share of every range (voltage, generation, rating, angle difference) that the projection leaves free at its ends."""
+
+class Effort(NamedTuple):
+    """Iterations of one solve, and the share of every range (voltage, generation, rating, angle difference) that the
+    projection leaves free at its ends."""
+
+    iterations: int
+    room: float
 
 
 class Aim(NamedTuple):
@@ -86,22 +91,30 @@ def projection(grid: PublicGrid, box: Box, facts: PublicFacts, cuts: Sequence[Cu
 
 
 def project(
-    model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, aim: Sequence[Aim], start: Start, most: int
+    model: Projection,
+    box: Box,
+    facts: PublicFacts,
+    fidelity: Fidelity,
+    aim: Sequence[Aim],
+    start: Start,
+    effort: Effort,
 ) -> Outcome:
-    """Solve from one start within `most` iterations, with the dispatch cost of each snapshot within its aim."""
-    bounds = _bounds(model, box, facts, fidelity, aim)
+    """Solve from one start, with the dispatch cost of each snapshot within its aim."""
+    bounds = _bounds(model, box, facts, fidelity, aim, effort.room)
     evaluator = model.problem.evaluator({"distance": (box.target, box.weight)})
-    return ipopt.solve(evaluator, bounds, start, SolverOptions(max_iterations=most))
+    return ipopt.solve(evaluator, bounds, start, SolverOptions(max_iterations=effort.iterations))
 
 
-def _bounds(model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, aim: Sequence[Aim]) -> Bounds:
+def _bounds(
+    model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, aim: Sequence[Aim], room: float
+) -> Bounds:
     n, m = model.problem.n_variable, model.problem.n_constraint
     bounds = Bounds(np.full(n, -np.inf), np.full(n, np.inf), np.full(m, -np.inf), np.full(m, np.inf))
     bounds.x_lower[model.parameters], bounds.x_upper[model.parameters] = box.low, box.high
     for step, (flow, cost) in enumerate(zip(model.flows, model.costs, strict=True)):
         snapshot = facts.snapshots[step]
         set_bounds(flow, Demand(snapshot.pd, snapshot.qd), bounds)
-        _shrink(flow, bounds)
+        _shrink(flow, bounds, room)
         set_cost_bounds(cost, bounds)
         at, size = model.cost_rows[step] - 1, abs(snapshot.cost)
         bounds.row_lower[at] = snapshot.cost - aim[step].below * size - cost.constant
@@ -115,7 +128,7 @@ def _bounds(model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity,
     return bounds
 
 
-def _shrink(flow: PowerFlow, bounds: Bounds) -> None:
+def _shrink(flow: PowerFlow, bounds: Bounds, share: float) -> None:
     """Keep the operating point a little inside its limits.
 
     The nearest feasible network has no room to move: its AC-OPF would have a single feasible point, which no solver
@@ -123,12 +136,12 @@ def _shrink(flow: PowerFlow, bounds: Bounds) -> None:
     """
     for columns in (flow.vm, flow.pg, flow.qg):
         low, high = bounds.x_lower[columns], bounds.x_upper[columns]
-        room = np.where(np.isfinite(low) & np.isfinite(high), ROOM * (high - low), 0.0)
+        room = np.where(np.isfinite(low) & np.isfinite(high), share * (high - low), 0.0)
         bounds.x_lower[columns], bounds.x_upper[columns] = low + room, high - room
     for rows in (flow.rating_from - 1, flow.rating_to - 1):
-        bounds.row_upper[rows] *= 1.0 - ROOM
+        bounds.row_upper[rows] *= 1.0 - share
     low, high = bounds.row_lower[flow.angle_difference - 1], bounds.row_upper[flow.angle_difference - 1]
-    room = np.where(np.isfinite(low) & np.isfinite(high), ROOM * (high - low), 0.0)
+    room = np.where(np.isfinite(low) & np.isfinite(high), share * (high - low), 0.0)
     bounds.row_lower[flow.angle_difference - 1], bounds.row_upper[flow.angle_difference - 1] = low + room, high - room
 
 

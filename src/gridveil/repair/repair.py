@@ -23,7 +23,7 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.sensitivity import cost_gradient
 from gridveil.nlp.solver import SolverOptions, Status
 from gridveil.repair.bounds import WIDENING, Box, parameter_box
-from gridveil.repair.projection import Aim, Cut, project, projection, starts
+from gridveil.repair.projection import Aim, Cut, Effort, project, projection, starts
 from gridveil.repair.steer import beyond, excess, inside, shortest_step
 
 MOST_ROUNDS = 5
@@ -31,8 +31,8 @@ MOST_ROUNDS = 5
 MOST_STEPS = 20
 """Newton steps on the costs before a box is given up."""
 LEAST_SHARE = 1e-3
-ITERATIONS = (120, 400)
-"""Of a projection: most need fewer than 70; what fails everywhere is tried again with patience."""
+EFFORTS = (Effort(120, 1e-3), Effort(400, 1e-2))
+"""Most projections need fewer than 70 iterations; what fails everywhere is tried again, with patience and more room."""
 MARGIN = 0.02
 """Share of β that the projection keeps in hand, against the solver's tolerance and the rounding of the written file."""
 PATIENCE = (18, 0.05)
@@ -80,9 +80,9 @@ def _repair(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: F
     # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
     cuts = _cuts(model, box, clipped, before, facts, beta) if verdict < 0 else []
     tried = 0
-    for most, widening in product(ITERATIONS, WIDENING):
+    for effort, widening in product(EFFORTS, WIDENING):
         box = parameter_box(grid, noisy, fidelity.bound_factor * widening)
-        found, used = _project_and_cut(model, box, facts, fidelity, near, cuts, widening, most)
+        found, used = _project_and_cut(model, box, facts, fidelity, near, cuts, widening, effort)
         tried += used
         if found is not None:
             return found
@@ -168,7 +168,7 @@ def _project_and_cut(
     near: Sequence[OperatingPoint] | None,
     first_cuts: Sequence[Cut],
     widening: float,
-    most: int,
+    effort: Effort,
 ) -> tuple[Repair | None, int]:
     """Project and cut within one box; the number of projections is returned even where nothing was found."""
     beta = promised(facts, fidelity)
@@ -179,7 +179,7 @@ def _project_and_cut(
         program = projection(model.grid, box, facts, cuts, fidelity.loss_within is not None)
         for start in starts(program, box, near):
             tried += 1
-            outcome = project(program, box, facts, fidelity, aim, start, most)
+            outcome = project(program, box, facts, fidelity, aim, start, effort)
             if outcome.status is Status.OPTIMAL:
                 break
         else:

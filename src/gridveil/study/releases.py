@@ -15,7 +15,7 @@ from gridveil.grid import Network
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import parameter_box
-from gridveil.repair.projection import Aim, project, projection, starts
+from gridveil.repair.projection import Aim, Effort, project, projection, starts
 from gridveil.repair.repair import promised, repair, rounded
 from gridveil.sealed.facts import declare_facts
 from gridveil.sealed.split import split
@@ -112,7 +112,7 @@ def _plain(network: Network, settings: Settings, seed: int) -> float | None:
     program = projection(network.grid, box, facts, [], False)
     aim = [Aim(tolerance, tolerance) for tolerance in promised(facts, fidelity)]
     for start in starts(program, box, None):
-        outcome = project(program, box, facts, fidelity, aim, start, 400)
+        outcome = project(program, box, facts, fidelity, aim, start, Effort(400, 0.0))
         if outcome.status is Status.OPTIMAL:
             lines = rounded(box.lines(np.clip(outcome.x[program.parameters], box.low, box.high)))
             solution = optimum(Network(network.grid, lines))
