@@ -18,7 +18,7 @@ from gridveil.study.runner import run_study
 def main() -> None:
     """Run the same study twice: the second time there is nothing left to do."""
     out = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()) / "cluster"
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
         for _ in range(2):
             made = run_study(
                 STUDIES["costs"], out, cases=["case14_ieee"], draws=2, scheduler=cluster.scheduler_address,

@@ -115,11 +115,20 @@ def test_a_crash_between_part_and_journal_counts_rows_once(tmp_path: Path) -> No
     text = store.journal.read_text()
     store.flush()
     store.journal.write_text(text)
+    store.close()
     assert Store.open(tmp_path, COUNT, CASES).table().num_rows == 1
 
 
+def test_two_runs_do_not_share_a_directory(tmp_path: Path) -> None:
+    first = Store.open(tmp_path, COUNT, CASES)
+    with pytest.raises(StudyError, match="another process is running this study"):
+        Store.open(tmp_path, COUNT, CASES)
+    first.close()
+    Store.open(tmp_path, COUNT, CASES).close()
+
+
 def test_results_are_never_mixed(tmp_path: Path) -> None:
-    Store.open(tmp_path, COUNT, CASES).flush()
+    Store.open(tmp_path, COUNT, CASES).close()
     with pytest.raises(StudyError, match="version '1', not '2'"):
         Store.open(tmp_path, dataclasses.replace(COUNT, version=2), CASES)
     with pytest.raises(StudyError, match="another network named case5_pjm"):
@@ -139,6 +148,7 @@ def test_damage_is_said(tmp_path: Path) -> None:
     store = Store.open(tmp_path, COUNT, CASES)
     store.add(Task("counting", "case5_pjm", (("alpha", 1.0),), 0), [{"buses": 5}], 0.1)
     store.flush()
+    store.close()
     part = next(store.folder.glob("part-*"))
     part.write_bytes(part.read_bytes()[:-20])
     with pytest.raises(StudyError, match=r"part-000001.parquet is damaged .*move it away"):

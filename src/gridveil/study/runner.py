@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -65,16 +65,16 @@ def run_study(
     todo = [task for task in tasks if task.key not in done]
     before = len(tasks) - len(todo)
     begin, ended, failed = perf_counter(), 0, 0
-    if todo:
-        try:
-            with connected(scheduler, min(workers, len(todo))) as client:
-                for task, rows, seconds, error in _performed(client, study, todo, networks):
-                    store.add(task, rows, seconds, error)
-                    ended, failed = ended + 1, failed + (error is not None)
-                    if progress is not None:
-                        progress(before + ended, len(tasks), failed)
-        finally:
-            store.flush()
+    try:
+        with connected(scheduler, min(workers, len(todo))) if todo else nullcontext() as client:
+            for task, rows, seconds, error in _performed(client, study, todo, networks):
+                store.add(task, rows, seconds, error)
+                ended, failed = ended + 1, failed + (error is not None)
+                if progress is not None:
+                    progress(before + ended, len(tasks), failed)
+    finally:
+        store.flush()
+        store.close()
     return Summary(study.name, len(tasks), before, ended, failed, perf_counter() - begin, str(out))
 
 
@@ -93,7 +93,9 @@ def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
                 yield client
             return
         with (
-            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+            LocalCluster(
+                n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
+            ) as cluster,
             Client(cluster) as client,
         ):
             yield client
@@ -107,9 +109,11 @@ def perform(study: Study, task: Task, network: Network) -> tuple[list[Row], floa
 
 
 def _performed(
-    client: Client, study: Study, todo: Sequence[Task], networks: Mapping[str, Network]
+    client: Client | None, study: Study, todo: Sequence[Task], networks: Mapping[str, Network]
 ) -> Iterator[tuple[Task, list[Row], float, str | None]]:
     """Every task with its rows, in the order they finish; a few are always on their way to each worker."""
+    if client is None:
+        return
     # tasks that give back their argument, not scattered data: a worker that dies takes no network with it
     held = {name: client.submit(_itself, networks[name], key=f"network-{name}") for name in {t.case for t in todo}}
     ahead = AHEAD * max(len(client.scheduler_info()["workers"]), 1)

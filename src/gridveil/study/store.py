@@ -17,6 +17,11 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
+try:
+    import fcntl
+except ImportError:  # not on Windows: there two runs in one directory are the user's to avoid
+    fcntl = None  # type: ignore[assignment]
+
 from gridveil import __version__
 from gridveil.errors import StudyError
 from gridveil.files import write_whole
@@ -41,6 +46,7 @@ class Store:
         self._pending: list[Row] = []
         self._stream: Any = None
         self._entry = 0
+        self._lock: Any = None
 
     @staticmethod
     def open(directory: Path, study: Study, cases: Mapping[str, str]) -> Store:
@@ -50,6 +56,7 @@ class Store:
         store = Store(folder, study)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            store._lock = _locked(folder)
             about = {"format": FORMAT, "study": study.name, "version": study.version, "gridveil": __version__}
             known = _about(folder) or {**about, "cases": {}}
             for name in ("format", "study", "version"):
@@ -98,14 +105,20 @@ class Store:
             raise _unwritable(self.folder, problem) from problem
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Let go of the directory."""
+        self._close_journal()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _close_journal(self) -> None:
         if self._stream is not None:
             self._stream.close()
             self._stream = None
 
     def flush(self) -> None:
         """Turn the journal into a part."""
-        self.close()
+        self._close_journal()
         if self._pending:
             number = 1 + max((int(part.stem.split("-")[1]) for part in self._parts()), default=0)
             target = self.folder / f"part-{number:06d}.parquet"
@@ -181,6 +194,20 @@ def read_results(directory: Path, studies: Mapping[str, Study]) -> dict[str, pa.
     if not found:
         raise StudyError(f"there are no results in {directory}; run `gridveil study NAME --out {directory}` first")
     return found
+
+
+def _locked(folder: Path) -> Any:
+    """Hold the study's directory for this process, as long as it lives; the system lets go when it dies."""
+    stream = (folder / "_lock").open("w")
+    if fcntl is not None:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            stream.close()
+            raise StudyError(
+                f"another process is running this study in {folder}; wait for it, or choose another --out"
+            ) from None
+    return stream
 
 
 def _about(folder: Path) -> dict[str, Any] | None:
