@@ -52,27 +52,35 @@ class Store:
     def open(directory: Path, study: Study, cases: Mapping[str, str]) -> Store:
         """Open or begin the results of a study; `cases` are the digests of its networks by name."""
         check_directory(directory)
-        folder = directory / f"study={study.name}"
-        store = Store(folder, study)
+        store = Store(directory / f"study={study.name}", study)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            store._lock = _locked(folder)
-            about = {"format": FORMAT, "study": study.name, "version": study.version, "gridveil": __version__}
-            known = _about(folder) or {**about, "cases": {}}
-            for name in ("format", "study", "version"):
-                if known[name] != about[name]:
-                    raise StudyError(
-                        f"{folder} holds results of {name} '{known[name]}', not '{about[name]}'; "
-                        "they are not mixed: choose another --out"
-                    )
-            for name, digest in cases.items():
-                if known["cases"].setdefault(name, digest) != digest:
-                    raise StudyError(f"{folder} has results of another network named {name}; choose another --out")
-            write_whole(folder / "_study.json", json.dumps(known, indent=2) + "\n")
+            store.folder.mkdir(parents=True, exist_ok=True)
+            store._lock = _locked(store.folder)
+            store._begin(cases)
             store._recover()
         except OSError as error:
-            raise _unwritable(folder, error) from error
+            store.close()
+            raise _unwritable(store.folder, error) from error
+        except StudyError:
+            store.close()
+            raise
         return store
+
+    def _begin(self, cases: Mapping[str, str]) -> None:
+        """Write down what the directory is for, or refuse it if it is for something else."""
+        folder, study = self.folder, self.study
+        about = {"format": FORMAT, "study": study.name, "version": study.version, "gridveil": __version__}
+        known = _about(folder) or {**about, "cases": {}}
+        for name in ("format", "study", "version"):
+            if known[name] != about[name]:
+                raise StudyError(
+                    f"{folder} holds results of {name} '{known[name]}', not '{about[name]}'; "
+                    "they are not mixed: choose another --out"
+                )
+        for name, digest in cases.items():
+            if known["cases"].setdefault(name, digest) != digest:
+                raise StudyError(f"{folder} has results of another network named {name}; choose another --out")
+        write_whole(folder / "_study.json", json.dumps(known, indent=2) + "\n")
 
     def done(self, *, failed: bool = True) -> set[str]:
         """Keys of the tasks that need no run; without `failed`, those that failed are to be run again."""
