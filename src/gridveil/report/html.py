@@ -1,0 +1,188 @@
+"""`gridveil report`: the studies of a directory as one HTML file that needs nothing else. INTERNAL."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from gridveil import __version__
+from gridveil.errors import ReportError
+from gridveil.files import write_whole
+from gridveil.report.change_map import CLASSES, COLOURS
+from gridveil.report.chart import LOOKS, Chart, Series
+from gridveil.report.screen import plotly_map, plotly_panel
+from gridveil.report.sections import methods, read_studies, section
+from gridveil.report.statistics import Results
+from gridveil.report.words import GENERAL
+from gridveil.sealed.mechanisms import mechanism
+from gridveil.study.catalogue import STUDIES
+from gridveil.study.draws import LAPLACE
+
+LIMIT = 6_000_000
+"""Bytes that a report may weigh."""
+
+
+def write_report(directory: Path | str, target: Path | str, *, force: bool = False) -> Path:
+    """Write the report of the studies in a directory; it appears whole or not at all."""
+    path = Path(target)
+    check_file(path, (".html", ".htm"), force=force)
+    text = report_text(Path(directory))
+    weight = len(text.encode())
+    if weight > LIMIT:
+        raise ReportError(
+            f"the report would weigh {weight / 1e6:.1f} MB, more than {LIMIT / 1e6:g}; "
+            "report the studies in several directories"
+        )
+    save(path, text)
+    return path
+
+
+def check_file(path: Path, endings: tuple[str, ...], *, force: bool) -> None:
+    """Refuse a target that has another ending, exists or has no directory, before any work is done."""
+    if path.suffix.lower() not in endings:
+        raise ReportError(f"cannot write '{path.name}'; give a file that ends in {', '.join(endings)}")
+    if path.is_dir():
+        raise ReportError(f"{path} is a directory; give a file")
+    if path.exists() and not force:
+        raise ReportError(f"{path} exists; choose another file or give --force")
+    if not path.absolute().parent.is_dir():
+        raise ReportError(f"there is no directory {path.absolute().parent}; make it or choose another file")
+
+
+def save(path: Path, content: str | bytes) -> None:
+    """Write a checked target whole."""
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise ReportError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def report_text(directory: Path) -> str:
+    """The report as text, the same for the same results."""
+    script = plotly_script()
+    figures: list[dict[str, Any]] = []
+    sections = [_section_record(name, results, directory, figures) for name, results in read_studies(directory).items()]
+    used = [name for name in ("paper", "additive", "log") if any(name in one["mechanisms"] for one in sections)]
+    return render(
+        "studies.html",
+        version=__version__,
+        sections=sections,
+        privacy=GENERAL,
+        adjacency=[(name, mechanism(name).adjacency) for name in used],
+        figures=safe_json(figures),
+        plotly=script,
+        classes=list(zip(CLASSES, COLOURS, strict=True)),
+    )
+
+
+def _section_record(name: str, results: Results, directory: Path, figures: list[dict[str, Any]]) -> dict[str, Any]:
+    study, shown = STUDIES[name], section(name, results)
+    charts = [_chart_record(chart, figures) for chart in shown.charts]
+    maps = []
+    for chart in shown.maps:
+        figures.append(plotly_map(chart))
+        maps.append(
+            {"case": chart.case, "figure": len(figures) - 1, "choices": list(chart.changes), "first": chart.first}
+        )
+    return {
+        "name": name,
+        "title": study.title,
+        "paper": study.paper,
+        "methods": methods(study, results, directory),
+        "tasks": results.tasks,
+        "errors": results.errors(),
+        "failed": len(results.failed),
+        "charts": charts,
+        "sheets": shown.sheets,
+        "maps": maps,
+        "mechanisms": [one for one in results.values("mechanism") if one != LAPLACE],
+    }
+
+
+def _chart_record(chart: Chart, figures: list[dict[str, Any]]) -> dict[str, Any]:
+    legend, panels = chart.legend(), []
+    for panel in chart.panels:
+        figures.append(plotly_panel(panel, list(legend)))
+        panels.append({"title": panel.title, "note": panel.note, "figure": len(figures) - 1})
+    entries = [{"name": name, "swatch": swatch(one)} for name, one in legend.items()]
+    return {
+        "title": chart.title,
+        "caption": chart.caption,
+        "columns": chart.columns,
+        "panels": panels,
+        "legend": entries,
+    }
+
+
+_DASHES = {"solid": "", "dot": "2 3", "dash": "6 3", "dashdot": "6 3 2 3"}
+_MARKS = {
+    "circle": '<circle cx="15" cy="7" r="4"/>',
+    "square": '<rect x="11" y="3" width="8" height="8"/>',
+    "diamond": '<path d="M15 2l5 5-5 5-5-5z"/>',
+    "diamond-open": '<path d="M15 2l5 5-5 5-5-5z" fill="none" stroke-width="2"/>',
+    "triangle-up": '<path d="M15 2l5 9H10z"/>',
+    "triangle-down": '<path d="M15 12l5-9H10z"/>',
+    "x": '<path d="M11 3l8 8M19 3l-8 8" stroke-width="2.5"/>',
+    "star": '<path d="M15 1l1.8 4 4.2.4-3.2 2.8 1 4.2L15 10.2l-3.8 2.2 1-4.2L9 5.4l4.2-.4z"/>',
+}
+
+
+def swatch(one: Series) -> Any:
+    """The sign of a series in the legend, as it is drawn."""
+    from markupsafe import Markup  # noqa: PLC0415 - comes with the templates, an extra
+
+    look = LOOKS[one.look]
+    if one.kind in ("bars", "boxes"):
+        hollow = ' fill="none" stroke-width="1.5"' if one.look == "published" else ""
+        mark = f'<rect x="5" y="1" width="20" height="12"{hollow}/>'
+    else:
+        mark = _MARKS[look.marker]
+        if one.kind == "lines":
+            dash = f' stroke-dasharray="{_DASHES[look.dash]}"' if _DASHES[look.dash] else ""
+            mark = f'<path d="M0 7h30" stroke-width="2"{dash}/>' + mark
+    return Markup(
+        f'<svg width="30" height="14" aria-hidden="true" fill="{look.colour}" stroke="{look.colour}" '
+        f'stroke-width="0">{mark}</svg>'
+    )
+
+
+def safe_json(value: Any) -> str:
+    """JSON that can stand in a script element: nothing in it can end the element or begin a comment."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    for mark in "<>&\u2028\u2029":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
+
+
+def plotly_script() -> str:
+    """The library that draws, as text to stand in the page."""
+    try:
+        from plotly.offline import get_plotlyjs  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError:
+        raise _missing("plotly") from None
+    text = str(get_plotlyjs())
+    if "</script" in text.lower():
+        raise ReportError("this version of plotly cannot stand in a page; install plotly 6 or 7")
+    return text
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill one of this room's templates; everything is escaped unless the template says otherwise."""
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise _missing("jinja2") from None
+
+    def load(name: str) -> str:
+        return (files("gridveil.report") / name).read_text(encoding="utf-8")
+
+    environment = Environment(
+        loader=FunctionLoader(load), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return str(environment.get_template(template).render(**values)) + "\n"
+
+
+def _missing(package: str) -> ReportError:
+    return ReportError(f"reports need {package}; install it with: pip install 'gridveil[report]'")
