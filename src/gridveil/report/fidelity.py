@@ -29,10 +29,8 @@ def feasibility(results: Results) -> Section:
         stated = [(number(a), value) for a in alphas if (value := laplace_feasible(case, a)) is not None]
         if stated:
             words = tuple(f"{value:g} % in the paper's Table II" for _, value in stated)
-            series.insert(
-                min(len(series), 1), Series("bare Laplace noise, as published", "published", "bars", tuple(x for x, _ in stated),
-                       tuple(value for _, value in stated), words=words)
-            )  # fmt: skip
+            xs, ys = tuple(x for x, _ in stated), tuple(value for _, value in stated)
+            series.insert(1, Series("bare Laplace noise, as published", "published", "bars", xs, ys, words=words))
         panels.append(Panel(case, tuple(series), "α", "AC-feasible (%)", y_range=(0, 104)))
 
     def published(part: Results) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gridveil.errors import ReportError
 from gridveil.report.change_map import CLASSES, COLOURS, change_class
 from gridveil.report.chart import LOOKS, ChangeMap, Chart, Panel, Section, Series
-from gridveil.report.html import check_file, save
+from gridveil.report.page import check_file, save
 from gridveil.report.sections import read_studies, section
 from gridveil.study.catalogue import study as find
 

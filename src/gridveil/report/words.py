@@ -13,13 +13,13 @@ def odds(loss: float) -> str:
     return f"a factor of {number(factor)}" if factor < 1e6 else "a factor so large that it protects nothing"
 
 
-def budget(epsilon: float) -> str:
-    """What ε is."""
+def budget(epsilon: float, mechanism: str) -> str:
+    """What ε is; the mechanism `paper` loses more than the ε it is given."""
+    most = odds(epsilon) if mechanism != "paper" else "exp(loss), with a loss of ε·(2 + max|b/g|)/3 rather than ε,"
     return (
         f"ε = {number(epsilon)} is the privacy budget. Think of someone who knows everything about the network but "
         f"one corridor, and wonders which of two neighbouring values it has. Whatever they read from the release, "
-        f"their odds between the two change by {odds(epsilon)} at most. A smaller ε means more noise and better "
-        "protection."
+        f"their odds between the two change by {most} at most. A smaller ε means more noise and better protection."
     )
 
 
