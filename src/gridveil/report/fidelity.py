@@ -221,11 +221,11 @@ def gaps(results: Results) -> Section:
 
 
 _FRONTIER = {
-    "reconstruction_error_pct": "median error of x (%)",
-    "cost_error_pct": "cost error (%)",
-    "gap_change_points": "change of the QC gap (points)",
-    "similarity": "attack similarity (%)",
-    "restored_pct": "load restored (%)",
+    "reconstruction_error_pct": ("Median error of x", "%"),
+    "cost_error_pct": ("Cost error", "%"),
+    "gap_change_points": ("Change of the QC gap", "points"),
+    "similarity": ("Attack similarity", "%"),
+    "restored_pct": ("Load restored", "%"),
 }
 
 
@@ -235,7 +235,7 @@ def frontier(results: Results) -> Section:
     for case in results.values("case"):
         for mechanism in ordered(results.values("mechanism")):
             here, panels = results.where(case=case, mechanism=mechanism), []
-            for measure, words in _FRONTIER.items():
+            for measure, (words, unit) in _FRONTIER.items():
                 series = []
                 for rank, epsilon in enumerate(results.values("epsilon")):
                     points = [
@@ -243,7 +243,7 @@ def frontier(results: Results) -> Section:
                         for a in results.values("alpha")
                     ]
                     series.append(mean_series(f"ε = {number(epsilon)}", f"rank{rank % 3}", "lines", points))
-                panels.append(Panel(words[0].upper() + words[1:], tuple(series), "α", words, x_log=True))
+                panels.append(Panel(words, tuple(series), "α", unit, x_log=True))
             charts.append(
                 Chart(
                     f"What α and ε do on {case}, mechanism {mechanism}",
@@ -258,6 +258,6 @@ def frontier(results: Results) -> Section:
     def mean(measure: str) -> Callable[[Results], str]:
         return lambda part: interval(mean_of(part.column(measure)))
 
-    columns = [(words, mean(measure)) for measure, words in _FRONTIER.items()]
+    columns = [(f"{words} ({unit})", mean(measure)) for measure, (words, unit) in _FRONTIER.items()]
     sheet = sheet_of("Means with 95 % intervals", results, {**_SETTING, "epsilon": "ε"}, columns)
     return Section(tuple(charts), (sheet,))

@@ -110,13 +110,15 @@ def _panel(axis: Any, panel: Panel, *, first: bool) -> None:
         axis.spines[side].set_visible(False)
     names = list(dict.fromkeys(x for one in panel.series for x in one.x if isinstance(x, str)))
     wide = [one for one in panel.series if one.kind in ("bars", "boxes")]
+    marks = [one for one in panel.series if one not in wide]
     for one in panel.series:
         if one.kind == "bars":
             _bars(axis, one, names, wide.index(one), len(wide))
         elif one.kind == "boxes":
             _boxes(axis, one, names, wide.index(one), len(wide))
         else:
-            _marks(axis, one, names, panel)
+            shift = 0.14 * (marks.index(one) - (len(marks) - 1) / 2) if names else 0.0
+            _marks(axis, one, names, panel, shift)
     if names:
         axis.set_xticks(
             range(len(names)), names, rotation=60 if _names(panel) else 0, ha="right" if _names(panel) else "center"
@@ -188,11 +190,11 @@ def _boxes(axis: Any, one: Series, names: list[str], index: int, many: int) -> N
     )  # fmt: skip
 
 
-def _marks(axis: Any, one: Series, names: list[str], panel: Panel) -> None:
+def _marks(axis: Any, one: Series, names: list[str], panel: Panel, shift: float) -> None:
     if not one.x:
         return
     look = LOOKS[one.look]
-    x = [names.index(v) if isinstance(v, str) else v for v in one.x]
+    x = [names.index(v) + shift if isinstance(v, str) else v for v in one.x]
     style: dict[str, Any] = {"color": look.colour, "marker": _MARKERS[look.marker], "markersize": 4, "zorder": 3}
     if look.marker == "diamond-open":
         style |= {"markerfacecolor": "none", "markersize": 6, "markeredgewidth": 1.1}

@@ -10,8 +10,8 @@ from gridveil.report.series import NAMES, in_order, interval, mean_series, numbe
 from gridveil.report.statistics import Mean, Results, grouped, mean_of
 
 _SETTING = {"case": "case", "mechanism": "mechanism", "alpha": "α"}
+_MODELS = "Literal is the paper's restoration model; switchable lets the operator switch generators and shunts off."
 _WORDS = {"alpha": "α", "steps": "r"}
-_RULES = {"literal": "the paper's model", "switchable": "with switching"}
 
 
 def attacks(results: Results) -> Section:
@@ -34,14 +34,14 @@ def _restored(results: Results, settings: tuple[str, ...]) -> Section:
                 part = here.where(restoration=rules, **dict(zip(settings, values, strict=True)))
                 chosen = ", ".join(f"{_WORDS[name]} = {number(v)}" for name, v in zip(settings, values, strict=True))
                 panels.append(
-                    Panel(f"{chosen} · {_RULES[rules]}", _by_attacker(part), "budget (% of lines)",
+                    Panel(f"{chosen} · {rules}", _by_attacker(part), "budget (% of lines)",
                           "load restored (%)", y_range=(-3, 104))
                 )  # fmt: skip
         charts.append(
             Chart(
                 f"Load restored after attacks on {case}",
                 "Means with 95 % intervals. Lower is worse for the operator. Attackers who do not look at the lines of "
-                "the release one by one are shown once, over the draws of all mechanisms.",
+                f"the release one by one are shown once, over the draws of all mechanisms. {_MODELS}",
                 tuple(panels),
                 len(across),
             )
@@ -156,13 +156,13 @@ def interdiction(results: Results) -> Section:
                         unit=" %")
                     for who in ordered(results.values("attacker"))
                 )  # fmt: skip
-                title = f"{mechanism} · {_RULES[rules]}"
+                title = f"{mechanism} · {rules}"
                 panels.append(Panel(title, series, "α", "load not restored (%)", y_range=(0, 104)))
         charts.append(
             Chart(
                 f"Damage to {case}: search against flows",
                 "Share of the load that cannot be restored, means with 95 % intervals. The search looks for the worst "
-                "lines on the released network; the damage is that of the real one.",
+                "lines on the released network; the damage is that of the real one. " + _MODELS,
                 tuple(panels),
                 max(len(results.values("mechanism")), 1),
             )

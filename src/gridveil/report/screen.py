@@ -26,6 +26,8 @@ def plotly_panel(panel: Panel, legend: Sequence[str]) -> dict[str, Any]:
         "modebar": MODEBAR,
         "barmode": "group",
         "boxmode": "group",
+        "scattermode": "group" if categories else "overlay",
+        "scattergap": 0.35,
         "bargap": 0.25,
         "hovermode": "closest",
         "xaxis": _axis(panel, "x"),
