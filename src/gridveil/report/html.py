@@ -10,7 +10,7 @@ from gridveil.errors import ReportError
 from gridveil.report.change_map import CLASSES, COLOURS
 from gridveil.report.chart import LOOKS, Chart, Series
 from gridveil.report.page import check_file, plotly_script, render, safe_json, save
-from gridveil.report.screen import plotly_map, plotly_panel
+from gridveil.report.screen import AXIS, LAYOUT, plotly_map, plotly_panel
 from gridveil.report.sections import methods, read_studies, section
 from gridveil.report.statistics import Results
 from gridveil.report.words import GENERAL
@@ -26,32 +26,34 @@ def write_report(directory: Path | str, target: Path | str, *, force: bool = Fal
     """Write the report of the studies in a directory; it appears whole or not at all."""
     path = Path(target)
     check_file(path, (".html", ".htm"), force=force)
-    text = report_text(Path(directory))
-    weight = len(text.encode())
-    if weight > LIMIT:
-        raise ReportError(
-            f"the report would weigh {weight / 1e6:.1f} MB, more than {LIMIT / 1e6:g}; "
-            "report the studies in several directories"
-        )
-    save(path, text)
+    save(path, report_text(Path(directory)))
     return path
 
 
 def report_text(directory: Path) -> str:
-    """The report as text, the same for the same results."""
+    """The report as text, the same for the same results; if it would be too heavy, without its longest tables."""
     script = plotly_script()
     figures: list[dict[str, Any]] = []
     sections = [_section_record(name, results, directory, figures) for name, results in read_studies(directory).items()]
     used = [name for name in ("paper", "additive", "log") if any(name in one["mechanisms"] for one in sections)]
-    return render(
-        "studies.html",
-        version=__version__,
-        sections=sections,
-        privacy=GENERAL,
-        adjacency=[(name, mechanism(name).adjacency) for name in used],
-        figures=safe_json(figures),
-        plotly=script,
-        classes=list(zip(CLASSES, COLOURS, strict=True)),
+    tables = sorted((len(sheet["rows"]) for one in sections for sheet in one["sheets"]), reverse=True)
+    for longest in (10**9, *tables):
+        text = render(
+            "studies.html",
+            version=__version__,
+            sections=sections,
+            privacy=GENERAL,
+            adjacency=[(name, mechanism(name).adjacency) for name in used],
+            figures=safe_json({"layout": LAYOUT, "axis": AXIS, "figures": figures}),
+            plotly=script,
+            classes=list(zip(CLASSES, COLOURS, strict=True)),
+            longest=longest,
+        )
+        if len(text.encode()) <= LIMIT:
+            return text
+    raise ReportError(
+        f"the report would weigh {len(text.encode()) / 1e6:.1f} MB even without its tables, more than {LIMIT / 1e6:g}; "
+        "put studies or cases into directories of their own"
     )
 
 
@@ -73,7 +75,7 @@ def _section_record(name: str, results: Results, directory: Path, figures: list[
         "errors": results.errors(),
         "failed": len(results.failed),
         "charts": charts,
-        "sheets": shown.sheets,
+        "sheets": [vars(sheet) for sheet in shown.sheets],
         "maps": maps,
         "mechanisms": [one for one in results.values("mechanism") if one != LAPLACE],
     }

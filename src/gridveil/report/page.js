@@ -1,13 +1,15 @@
 "use strict";
 (() => {
-  const figures = JSON.parse(document.getElementById("figures").textContent);
+  const shared = JSON.parse(document.getElementById("figures").textContent);
+  const figures = shared.figures;
   const plots = [...document.querySelectorAll("[data-figure]")];
   const config = { responsive: true, displaylogo: false, modeBarButtons: [["zoom2d", "pan2d", "resetScale2d", "toImage"]] };
   // a few at a time, so that the page can be read and scrolled meanwhile
   const draw = (from) => {
     for (const plot of plots.slice(from, from + 4)) {
       const { data, layout } = figures[plot.dataset.figure];
-      Plotly.newPlot(plot, data, layout, config);
+      const [xaxis, yaxis] = [layout.xaxis, layout.yaxis].map((axis) => ({ ...shared.axis, ...axis }));
+      Plotly.newPlot(plot, data, { ...structuredClone(shared.layout), ...layout, xaxis, yaxis }, config);
     }
     if (from + 4 < plots.length) setTimeout(draw, 0, from + 4);
     else document.body.dataset.drawn = String(plots.length);

@@ -10,30 +10,35 @@ from gridveil.report.change_map import CLASSES, COLOURS, change_class
 from gridveil.report.chart import LOOKS, ChangeMap, Panel, Series
 from gridveil.report.series import number
 
-MODEBAR = {"bgcolor": "rgba(255,255,255,0)", "color": "#A7AFB8", "activecolor": "#22272E"}
 INK, GRID = "#22272E", "#E4E7EB"
+LAYOUT: dict[str, Any] = {
+    "margin": {"l": 58, "r": 10, "t": 26, "b": 46},
+    "font": {"family": "system-ui, sans-serif", "size": 12, "color": INK},
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "showlegend": False,
+    "modebar": {"bgcolor": "rgba(255,255,255,0)", "color": "#A7AFB8", "activecolor": "#22272E"},
+    "barmode": "group",
+    "boxmode": "group",
+    "bargap": 0.25,
+    "scattergap": 0.35,
+    "hovermode": "closest",
+}
+"""What the layouts of all figures share; it stands in the page once, as does what their axes share."""
+AXIS: dict[str, Any] = {
+    "gridcolor": GRID, "zerolinecolor": "#C5CAD1", "linecolor": INK, "ticks": "outside", "tickcolor": GRID,
+    "automargin": True, "exponentformat": "none",
+}  # fmt: skip
 
 
 def plotly_panel(panel: Panel, legend: Sequence[str]) -> dict[str, Any]:
     """Data and layout of one panel. The page's own legend serves all panels; `meta` is a series' place in it."""
     categories = _categories(panel)
-    layout: dict[str, Any] = {
-        "margin": {"l": 58, "r": 10, "t": 26, "b": 46 if panel.x_label else 92},
-        "font": {"family": "system-ui, sans-serif", "size": 12, "color": INK},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "showlegend": False,
-        "modebar": MODEBAR,
-        "barmode": "group",
-        "boxmode": "group",
-        "scattermode": "group" if categories else "overlay",
-        "scattergap": 0.35,
-        "bargap": 0.25,
-        "hovermode": "closest",
-        "xaxis": _axis(panel, "x"),
-        "yaxis": _axis(panel, "y"),
-        "shapes": [],
-    }
+    layout: dict[str, Any] = {"xaxis": _axis(panel, "x"), "yaxis": _axis(panel, "y"), "shapes": []}
+    if not panel.x_label:
+        layout["margin"] = {"l": 58, "r": 10, "t": 26, "b": 92}
+    if categories:
+        layout["scattermode"] = "group"
     if categories:
         layout["xaxis"] |= {"type": "category", "categoryorder": "array", "categoryarray": categories}
     if panel.diagonal and panel.x_range:
@@ -61,10 +66,7 @@ def _axis(panel: Panel, which: Literal["x", "y"]) -> dict[str, Any]:
     title, log, limits = (
         (panel.x_label, panel.x_log, panel.x_range) if which == "x" else (panel.y_label, panel.y_log, panel.y_range)
     )
-    axis: dict[str, Any] = {
-        "title": {"text": escape(title), "standoff": 8}, "gridcolor": GRID, "zerolinecolor": "#C5CAD1",
-        "linecolor": INK, "ticks": "outside", "tickcolor": GRID, "automargin": True, "exponentformat": "none",
-    }  # fmt: skip
+    axis: dict[str, Any] = {"title": {"text": escape(title), "standoff": 8}}
     if log:
         axis["type"] = "log"
     if (ticks := panel.ticks(which)) is not None:
@@ -152,11 +154,8 @@ def plotly_map(chart: ChangeMap) -> dict[str, Any]:
          "marker": {"size": 5, "color": INK}}
     )  # fmt: skip
     bare = {"visible": False, "showgrid": False, "zeroline": False}
-    layout = {
-        "margin": {"l": 4, "r": 4, "t": 4, "b": 4}, "showlegend": False, "hovermode": "closest",
-        "font": {"family": "system-ui, sans-serif", "size": 12, "color": INK}, "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)", "modebar": MODEBAR, "xaxis": bare, "yaxis": bare | {"scaleanchor": "x"},
-    }  # fmt: skip
+    margin = {"l": 4, "r": 4, "t": 26, "b": 4}
+    layout = {"margin": margin, "xaxis": bare, "yaxis": bare | {"scaleanchor": "x"}}
     return {"data": data, "layout": layout, "owners": owners}
 
 
