@@ -16,6 +16,7 @@ from gridveil.cli.opf import opf
 from gridveil.cli.output import EXIT_HELP
 from gridveil.cli.profile import profile
 from gridveil.cli.release import release
+from gridveil.cli.report import figure, report
 from gridveil.cli.study import study
 from gridveil.cli.verify import leakcheck, verify
 
@@ -26,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog=EXIT_HELP,
 )
-for command in (opf, gap, info, cases, profile, release, verify, leakcheck, attack, study):
+for command in (opf, gap, info, cases, profile, release, verify, leakcheck, attack, study, report, figure):
     app.command(epilog=EXIT_HELP)(command)
 app.add_typer(ledger, name="ledger")
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -60,6 +59,9 @@ def release(
     bound_factor: Annotated[float, typer.Option(help="Bounds of released parameters around noisy ones.")] = 50.0,
     keep_names: Annotated[bool, typer.Option("--keep-names", help="Keep the bus names of the input.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
+    with_report: Annotated[
+        bool, typer.Option("--report", help="Put report.html into the bundle: the release in plain words. Public.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be spent and stay public; draw nothing.")
     ] = False,
@@ -92,12 +94,18 @@ def release(
         if out_dir is None:
             raise ReleaseError("--out is missing: give the directory of the bundle, or --dry-run")
         bundle.check_target(out_dir, force=force)
+        page = _page() if with_report else None
         book = Ledger.open(ledger) if noise is None else None
         if book is not None and ledger is None and not as_json:
             err.print(f"using the ledger {escape(str(book.path))}")
         with err.status("releasing: dispatch cost, noise, repair, certificate") if err.is_terminal else nullcontext():
             made = make_release(network, plan, book, noise, profile=horizon)
-        made.write(out_dir, force=force)
+        extra: dict[str, str] = {}
+        try:
+            if page is not None:
+                extra[bundle.REPORT] = page(made)
+        finally:  # the privacy is spent: the release is written even if its report cannot be
+            made.write(out_dir, force=force, extra=extra)
         if as_json:
             print_json(
                 {
@@ -109,6 +117,15 @@ def release(
             )
         else:
             _print_release(case, out_dir, made)
+
+
+def _page() -> Callable[[Release], str]:
+    """What makes the report, found before anything is charged."""
+    from gridveil.report.page import require
+    from gridveil.report.public import public_report
+
+    require("jinja2")
+    return public_report
 
 
 def _noise(research: bool, seed: int | None) -> Noise | None:
@@ -186,7 +203,7 @@ def _print_release(case: str, target: Path, made: Release) -> None:
     if privacy["differentially_private"]:
         spent = f"loss {privacy['loss']:.6g}, {privacy['cumulative_loss']:.6g} in all"
         table.add_row("privacy", f"ε = {privacy['epsilon']:g}, α = {privacy['alpha']:g}", spent)
-    for check in worst_of_steps(made.certificate.checks):
+    for check in bundle.worst_of_steps(made.certificate.checks):
         table.add_row(escape(check.name), f"≤ {check.limit:.4g}", f"{_mark(check.passed)} {check.value:.2e}")
     out.print(table)
     print_unused(made.certificate)
@@ -195,19 +212,6 @@ def _print_release(case: str, target: Path, made: Release) -> None:
 
 def _mark(passed: bool) -> str:
     return "[green]✓[/]" if passed else "[red]✗[/]"
-
-
-def worst_of_steps(checks: Sequence[Check]) -> list[Check]:
-    """Checks that differ only in their step, as the one that comes nearest to its limit or fails."""
-    groups: dict[str, list[Check]] = {}
-    for check in checks:
-        groups.setdefault(re.sub(r" of step \d+", "", check.name), []).append(check)
-    result = []
-    for name, group in groups.items():
-        worst = max(group, key=lambda one: (not one.passed, one.value - one.limit))
-        many = f"{name}, worst of {len(group)} steps" if len(group) > 1 else name
-        result.append(Check(many, worst.value, worst.limit, worst.passed))
-    return result
 
 
 def print_unused(certificate: Certificate) -> None:
@@ -224,6 +228,6 @@ def print_unused(certificate: Certificate) -> None:
 def check_rows(checks: Sequence[Check]) -> Table:
     """A table of checks, for `verify` and others."""
     table = Table("", "check", "value", "limit", title_justify="left")
-    for check in worst_of_steps(checks):
+    for check in bundle.worst_of_steps(checks):
         table.add_row(_mark(check.passed), escape(check.name), f"{check.value:.3g}", f"{check.limit:.4g}")
     return table

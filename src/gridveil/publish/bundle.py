@@ -1,13 +1,14 @@
-"""The bundle on disk: released.m, certificate.json, manifest.json, and profile.csv; written whole or not at all."""
+"""The bundle on disk: the network, certificate, manifest, profile and report; written whole or not at all."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from math import isfinite
@@ -18,6 +19,7 @@ from gridveil.errors import ReleaseError
 from gridveil.exchange.types import Certificate, Check, UnusedStep
 
 NETWORK, CERTIFICATE, MANIFEST, PROFILE = "released.m", "certificate.json", "manifest.json", "profile.csv"
+REPORT = "report.html"
 
 
 def check_target(target: Path, *, force: bool) -> None:
@@ -88,3 +90,16 @@ def _finite(record: Check | UnusedStep) -> dict[str, Any]:
 def read_certificate(record: dict[str, Any]) -> Certificate:
     """The inverse of `certificate_record`."""
     return Certificate(tuple(Check(**{**check, "value": float(check["value"] or 0.0)}) for check in record["checks"]))
+
+
+def worst_of_steps(checks: Sequence[Check]) -> list[Check]:
+    """Checks that differ only in their step, as the one that comes nearest to its limit or fails."""
+    groups: dict[str, list[Check]] = {}
+    for check in checks:
+        groups.setdefault(re.sub(r" of step \d+", "", check.name), []).append(check)
+    result = []
+    for name, group in groups.items():
+        worst = max(group, key=lambda one: (not one.passed, one.value - one.limit))
+        many = f"{name}, worst of {len(group)} steps" if len(group) > 1 else name
+        result.append(Check(many, worst.value, worst.limit, worst.passed))
+    return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,8 +51,12 @@ class Release:
         """The operating point in the network file: that of the first used step."""
         return self.points[0]
 
-    def write(self, directory: Path | str, *, force: bool = False) -> Path:
-        """Write the bundle: released.m, certificate.json, manifest.json, and profile.csv if it has one."""
+    def write(self, directory: Path | str, *, force: bool = False, extra: Mapping[str, str] | None = None) -> Path:
+        """Write the bundle: released.m, certificate.json, manifest.json, and profile.csv if it has one.
+
+        `extra` texts by file name go into it too, under the manifest's digests; they must be made from this release
+        alone, as `report.html` is.
+        """
         target = Path(directory)
         bundle.check_target(target, force=force)
         texts = {
@@ -61,6 +65,10 @@ class Release:
         }
         if self.profile is not None:
             texts[bundle.PROFILE] = profile_text(self.network.grid, self.profile)
+        for name, text in (extra or {}).items():
+            if name in (*texts, bundle.MANIFEST) or Path(name).name != name:
+                raise ReleaseError(f"'{name}' cannot be added to a bundle; give another file name")
+            texts[name] = text
         with bundle.staged(target) as staging:
             for name, text in texts.items():
                 (staging / name).write_text(text, encoding="utf-8")

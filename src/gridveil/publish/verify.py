@@ -30,7 +30,14 @@ def verify(directory: Path | str) -> Certificate:
     if not checks[0].passed:
         return Certificate(tuple(checks))
     names = (bundle.NETWORK, bundle.CERTIFICATE, *((bundle.PROFILE,) if record["horizon"] else ()))
+    if (folder / bundle.REPORT).exists():
+        names = (*names, bundle.REPORT)
+    stated = {name: digest for name, digest in record["sha256"].items() if name not in names}
     wrong = [name for name in names if record["sha256"].get(name) != bundle.digest(_file(folder, name))]
+    wrong += [
+        name for name, digest in stated.items()
+        if Path(name).name != name or digest != bundle.digest(_file(folder, name))
+    ]  # fmt: skip
     checks.append(_count("files whose digest is not the manifest's", wrong))
     checks.append(_count("failed checks in the stored certificate", _failed(stored)))
     case = read(_file(folder, bundle.NETWORK))

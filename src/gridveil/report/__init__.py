@@ -1,1 +1,4 @@
-"""Pictures: the only room that knows a plotting library, which is an extra (`pip install 'gridveil[plot]'`)."""
+"""Reports and pictures: the only room that knows plotting and templating libraries, which are extras.
+
+`gridveil[plot]` draws with Matplotlib; `gridveil[report]` makes the HTML reports too.
+"""

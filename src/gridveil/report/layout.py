@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import shortest_path
 
-from gridveil.arrays import FloatArray
+from gridveil.arrays import FloatArray, IntArray
 from gridveil.grid import PublicGrid
 
 FULL_STRESS = 2500
@@ -22,14 +22,33 @@ _STEPS = 150
 
 def layout(grid: PublicGrid) -> FloatArray:
     """Coordinates (n_bus, 2), the long side along x; one line is about one unit long."""
-    n = grid.n_bus
+    return place_buses(grid.n_bus, grid.lines.bus_from, grid.lines.bus_to)
+
+
+def place_buses(n: int, bus_from: IntArray, bus_to: IntArray) -> FloatArray:
+    """The same, of `n` buses and what lines join."""
     if n == 1:
         return np.zeros((1, 2))
-    links = coo_array((np.ones(grid.n_line), (grid.lines.bus_from, grid.lines.bus_to)), shape=(n, n)).tocsr()
+    links = coo_array((np.ones(len(bus_from)), (bus_from, bus_to)), shape=(n, n)).tocsr()
     if n > FULL_STRESS:
         return _upright(_scaled(_joined(shortest_path(links, directed=False, unweighted=True, indices=_spread(n)))))
     distance = _joined(shortest_path(links, directed=False, unweighted=True))
     return _upright(_majorised(_scaled(distance), distance))
+
+
+def line_paths(bus_from: IntArray, bus_to: IntArray, place: FloatArray) -> FloatArray:
+    """Each line as three points (n_line, 3, 2); parallel ones bow apart, so that each can be seen."""
+    low, high = np.minimum(bus_from, bus_to), np.maximum(bus_from, bus_to)
+    corridor = np.unique(low * len(place) + high, return_inverse=True)[1].reshape(-1)
+    many = np.bincount(corridor)
+    order = np.argsort(corridor, kind="stable")
+    rank = np.empty(len(low))
+    rank[order] = np.arange(len(low)) - np.repeat(np.cumsum(many) - many, many)
+    bow = 0.12 * (rank - 0.5 * (many[corridor] - 1))
+    start, end = place[low], place[high]
+    along = end - start
+    across = np.column_stack([-along[:, 1], along[:, 0]])
+    return np.stack([start, 0.5 * (start + end) + bow[:, None] * across, end], axis=1)
 
 
 def _spread(n: int) -> np.ndarray:

@@ -9,9 +9,9 @@ import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
 from gridveil.errors import ReportError
-from gridveil.grid import Network, PublicGrid, corridors
+from gridveil.grid import Network, PublicGrid
 from gridveil.nlp.restoration import Ending, Restoration
-from gridveil.report.layout import layout
+from gridveil.report.layout import layout, line_paths
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; vermilion is kept for damage
 ISLANDS = ("#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#F0E442")
@@ -60,7 +60,7 @@ def _title(grid: PublicGrid, restoration: Restoration, title: str) -> str:
 def _draw_lines(axes: Any, grid: PublicGrid, restoration: Restoration, place: FloatArray) -> None:
     from matplotlib.collections import LineCollection  # noqa: PLC0415
 
-    paths = _paths(grid, place)
+    paths = line_paths(grid.lines.bus_from, grid.lines.bus_to, place)
     thick = 1.1 if grid.n_bus <= 400 else 0.5
     cut, opened = np.isin(np.arange(grid.n_line), restoration.cut), np.isin(np.arange(grid.n_line), restoration.opened)
     dead = restoration.state.vm[grid.lines.bus_from] == 0
@@ -80,21 +80,6 @@ def _draw_lines(axes: Any, grid: PublicGrid, restoration: Restoration, place: Fl
     if cut.any():
         middle = paths[cut][:, 1]
         axes.scatter(*middle.T, marker="x", s=34 if grid.n_bus <= 400 else 9, color=CUT, linewidths=1.6, zorder=4)
-
-
-def _paths(grid: PublicGrid, place: FloatArray) -> FloatArray:
-    """Each line as three points; parallel ones bow apart, so that each can be seen."""
-    corridor = corridors(grid)
-    many = np.bincount(corridor)
-    order = np.argsort(corridor, kind="stable")
-    rank = np.empty(grid.n_line)
-    rank[order] = np.arange(grid.n_line) - np.repeat(np.cumsum(many) - many, many)
-    bow = 0.12 * (rank - 0.5 * (many[corridor] - 1))
-    low = np.minimum(grid.lines.bus_from, grid.lines.bus_to)
-    start, end = place[low], place[np.maximum(grid.lines.bus_from, grid.lines.bus_to)]
-    along = end - start
-    across = np.column_stack([-along[:, 1], along[:, 0]])
-    return np.stack([start, 0.5 * (start + end) + bow[:, None] * across, end], axis=1)
 
 
 def _draw_buses(axes: Any, grid: PublicGrid, restoration: Restoration, place: FloatArray) -> None:

@@ -1,0 +1,69 @@
+"""The privacy statement in plain words, for the reports of studies and of single releases."""
+
+from __future__ import annotations
+
+from math import exp
+
+from gridveil.report.series import number
+
+
+def odds(loss: float) -> str:
+    """What a loss of privacy means to someone who bets on one of two networks."""
+    factor = exp(loss) if loss < 50 else float("inf")
+    return f"a factor of {number(factor)}" if factor < 1e6 else "a factor so large that it protects nothing"
+
+
+def budget(epsilon: float, mechanism: str) -> str:
+    """What ε is; the mechanism `paper` loses more than the ε it is given."""
+    most = odds(epsilon) if mechanism != "paper" else "exp(loss), with a loss of ε·(2 + max|b/g|)/3 rather than ε,"
+    return (
+        f"ε = {number(epsilon)} is the privacy budget. Think of someone who knows everything about the network but "
+        f"one corridor, and wonders which of two neighbouring values it has. Whatever they read from the release, "
+        f"their odds between the two change by {most} at most. A smaller ε means more noise and better protection."
+    )
+
+
+def reach(alpha: float, mechanism: str) -> str:
+    """What α is, for one mechanism."""
+    if mechanism == "log":
+        return (
+            f"α = {number(alpha)} says which values count as neighbours: those whose impedance, x/r ratio and charging "
+            f"differ by about {number(100 * alpha)} % in all. Values k times as far apart are protected k times less: "
+            f"the odds may change by exp(k·ε)."
+        )
+    return (
+        f"α = {number(alpha)} says which values count as neighbours: conductances of one corridor that differ by "
+        f"{number(alpha)} per unit or less. Values k times as far apart are protected k times less."
+    )
+
+
+GENERAL = (
+    "ε is the privacy budget. Think of someone who knows everything about a network but one corridor, and wonders "
+    "which of two neighbouring values it has. Whatever they read from a release, their odds between the two change by "
+    "a factor of exp(ε) at most: 2.7 for ε = 1. A smaller ε means more noise and better protection.",
+    "α says which values count as neighbours. For the mechanism log it is relative: 0.1 means about ten per cent of "
+    "impedance, x/r ratio and charging together. For additive and paper it is a conductance in per unit. Values k "
+    "times as far apart are protected k times less. Doubling α doubles the noise.",
+    "Protected are the parameters of lines and transformers: resistance, reactance and, with log, charging. Every "
+    "release of the same network adds to what is spent.",
+    "Not protected are the topology, loads, generators and their costs, ratings, tap ratios, voltage limits, and the "
+    "dispatch costs that the operator declares public. With additive and paper the ratio of susceptance to conductance "
+    "and the charging are public too, and paper loses ε·(2 + max|b/g|)/3 rather than ε.",
+)
+"""The statement for all mechanisms and settings."""
+
+CHECKS = {
+    "balance residual": "The power balance holds at every bus.",
+    "limit violation": "Voltages, generation, line ratings and angles are within their limits.",
+    "cost": "The optimal dispatch cost is as near to the public one as promised.",
+    "losses": "The active losses are within the promised factor of the public ones.",
+    "lines with the wrong sign": "Resistances have the signs that are public.",
+    "difference between twin lines": "Parallel lines of one corridor are equal, so that noise cannot be averaged out.",
+    "parameters outside their bounds": "Line parameters stay within bounds made from the noisy values.",
+}
+"""What a check of the certificate means, by how its name begins."""
+
+
+def meaning(check: str) -> str:
+    """What a check means."""
+    return next((words for begin, words in CHECKS.items() if check.startswith(begin)), "")
