@@ -28,6 +28,12 @@ def die_once(network: Network, settings: Settings, seed: int) -> list[Row]:
     return count(network, {"alpha": 1.0}, seed)
 
 
+def die_always(network: Network, settings: Settings, seed: int) -> list[Row]:
+    if float(settings["alpha"]) == 2.0:
+        os._exit(9)
+    return count(network, settings, seed)
+
+
 def _study(work: object, **settings: tuple[object, ...]) -> Study:
     columns = {"buses": int, "twice": float, "seed": str}
     return Study("counting", "Counting", "ours", ("case5_pjm",), settings, columns, work, draws=2)  # type: ignore[arg-type]
@@ -36,3 +42,4 @@ def _study(work: object, **settings: tuple[object, ...]) -> Study:
 COUNT = _study(count, alpha=(1.0, 2.0))
 FAILS = _study(fail_sometimes, alpha=(1.0, 2.0))
 DIES = _study(die_once, mark=("",))
+KILLS = _study(die_always, alpha=(1.0, 2.0, 3.0))

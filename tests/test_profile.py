@@ -116,6 +116,9 @@ def test_scales_missing_buses_and_order(tmp_path: Path) -> None:
         ("step,scale\n", "there is no row"),
         ("step,power\n1,1\n", "the columns are step, power"),
         ("", "the columns are missing"),
+        ("step,scale,scale\n1,1,2\n", "two columns named scale"),
+        ("step,scale\n1,1_0\n", "no number"),
+        ("step,scale\n1e19,1\n", "is no step"),
     ],
 )  # fmt: skip
 def test_bad_files(tmp_path: Path, text: str, words: str) -> None:
@@ -144,6 +147,8 @@ def test_bad_profiles() -> None:
         make_profile(GRID, 3, "square")
     with pytest.raises(GridError, match="empty"):
         make_profile(GRID, 0)
+    with pytest.raises(GridError, match="seed"):
+        make_profile(GRID, 3, seed=-1)
     with pytest.raises(GridError, match="low <= high"):
         make_profile(GRID, 3, low=1.2)
     with pytest.raises(GridError, match="step 2 is not finite"):

@@ -20,7 +20,7 @@ from gridveil.casefile.from_network import from_network
 from gridveil.casefile.to_network import to_network
 from gridveil.cli.main import app
 from gridveil.errors import CertificateFailed, PrivacyError, ReleaseError, RepairFailed
-from gridveil.exchange.types import Repair
+from gridveil.exchange.types import Certificate, Repair
 from gridveil.grid import LineParameters, Network
 from gridveil.privacy.noise import Noise, SeededNoise
 from gridveil.publish import bundle
@@ -331,6 +331,80 @@ def test_verify_rejects_other_manifests(made: Path, old: str, new: str, words: s
 def test_verify_rejects_foreign_bundles(made: Path, name: str, old: str, new: str) -> None:
     spoil(made, name, old, new)
     assert any("no release has" in check for check in gv.verify(made).failed)
+
+
+def _forged(made: Path, name: str, change: Callable[[dict[str, Any]], Any]) -> Certificate:
+    """The verdict on a bundle whose manifest or certificate was changed, with the digests made to fit."""
+    path = made / name
+    record = json.loads(path.read_text())
+    change(record)
+    path.write_text(json.dumps(record))
+    if name != "manifest.json":
+        manifest = json.loads((made / "manifest.json").read_text())
+        manifest["sha256"][name] = bundle.digest(path)
+        (made / "manifest.json").write_text(json.dumps(manifest))
+    return gv.verify(made)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m["fidelity"].update(loss_within=1.5),
+        lambda m: m["public_inputs"].insert(0, {**m["public_inputs"][0], "value": [9999.0]}),
+        lambda m: m["public_inputs"].append({**m["public_inputs"][0], "name": "reactance of line 3"}),
+        lambda m: m["public_inputs"][0].update(steps=[1, 1], value=[2178.0, 2178.0]),
+        lambda m: m["public_inputs"][0].update(digits=None),
+        lambda m: m["public_inputs"][0].update(digits=-400),
+        lambda m: m["public_inputs"][0].update(digits=10**400),
+        lambda m: m["public_inputs"][0].update(value=[10**400]),
+        lambda m: m["public_inputs"][0].update(value=[float("nan")]),
+        lambda m: m.update(unprotected_lines=list(range(1, 21))),
+        lambda m: m["fidelity"].update(beta=1e-6),
+        lambda m: m["privacy"].update(epsilon=-5.0),
+        lambda m: m["privacy"].update(differentially_private=True),
+        lambda m: m.update(warning=None),
+    ],
+)
+def test_verify_rejects_forged_manifests(made: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    assert not _forged(made, "manifest.json", change).passed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c.update(checks=[]),
+        lambda c: c.update(passed=False),
+        lambda c: c["checks"][0].update(limit=1.0),
+        lambda c: c["checks"][0].update(value="abc", name=7),
+        lambda c: c["checks"][0].update(passed=False),
+        lambda c: c["checks"].append({"name": "it is beautiful", "value": 1.0, "limit": 2.0, "passed": True}),
+        lambda c: c.update(unused_steps=[{"step": 2, "status": "optimal"}]),
+        lambda c: c.update(checks=3),
+        lambda c: c["checks"].__setitem__(0, 5),
+    ],
+)
+def test_verify_rejects_forged_certificates(made: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    verdict = _forged(made, "certificate.json", change)
+    assert any("stored certificate" in name for name in verdict.failed)
+
+
+def test_verify_rejects_files_it_does_not_know(made: Path) -> None:
+    (made / "notes.txt").write_text("the true x of line 3 is ...")
+    assert any("notes.txt" in name for name in gv.verify(made).failed)
+    (made / "notes.txt").unlink()
+    assert gv.verify(made).passed
+    (made / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        gv.verify(made)
+
+
+def test_force_replaces_releases_only(made: Path) -> None:
+    again = release(split(gv.load("case14")), PLAN, noise=SeededNoise(1), repairer=repair)
+    again.write(made, force=True)
+    (made / "thesis.txt").write_text("years of work")
+    with pytest.raises(ReleaseError, match=r"thesis.txt.*--force would delete"):
+        again.write(made, force=True)
+    assert (made / "thesis.txt").exists()
 
 
 def test_verify_says_what_is_missing(made: Path, tmp_path: Path) -> None:

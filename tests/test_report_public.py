@@ -140,8 +140,7 @@ def test_verify_checks_the_report(tmp_path: Path) -> None:
     page.write_text(text.replace("below 25", "above 25"), encoding="utf-8")
     assert "report.html" in gv.verify(target).failed[0]
     page.unlink()
-    with pytest.raises(ReleaseError, match=r"report.html is missing"):
-        gv.verify(target)
+    assert "report.html" in gv.verify(target).failed[0]
     planted = made.write(tmp_path / "planted")
     (planted / "report.html").write_text("trust me")
     assert "report.html" in gv.verify(planted).failed[0]

@@ -33,7 +33,7 @@ from gridveil.study.catalogue import STUDIES
 from gridveil.study.declare import Task
 from gridveil.study.runner import run_study
 from gridveil.study.store import Store, read_results
-from tests.studies import COUNT, DIES, FAILS
+from tests.studies import COUNT, DIES, FAILS, KILLS
 
 pytestmark = pytest.mark.filterwarnings("default")  # Dask's own
 CASES = {"case5_pjm": "digest"}
@@ -54,6 +54,13 @@ def test_keys_and_seeds_never_change() -> None:
     task = Task("costs", "case39_epri", (("mechanism", "log"), ("alpha", 0.1), ("beta", 0.01)), 3)
     assert task.key == "costs/case39_epri/mechanism=log/alpha=0.1/beta=0.01/draw=3"
     assert task.seed == 2443873418629873460
+
+
+def test_keys_of_close_values_differ_and_equal_values_count_once() -> None:
+    tasks = STUDIES["costs"].tasks(
+        ["case5_pjm"], 1, {"alpha": [0.1, 0.10000001, 0.1], "mechanism": ["log"], "beta": [0.01]}
+    )
+    assert [task.key.split("/")[3] for task in tasks] == ["alpha=0.1", "alpha=0.10000001"]
 
 
 def test_tasks_are_all_different_and_draws_come_first() -> None:
@@ -154,6 +161,10 @@ def test_damage_is_said(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"part-000001.parquet is damaged .*move it away"):
         Store.open(tmp_path, COUNT, CASES)
     part.unlink()
+    store.journal.write_text('[{"entry": 1, "key": "a"}]\nrubbish\n')
+    with pytest.raises(StudyError, match=r"line 2, is damaged .*delete that line"):
+        Store.open(tmp_path, COUNT, CASES)
+    store.journal.unlink()
     assert Store.open(tmp_path, COUNT, CASES).done() == set()
     (store.folder / "_study.json").write_text("{")
     with pytest.raises(StudyError, match=r"_study.json is damaged"):
@@ -207,6 +218,14 @@ def test_a_dying_worker_is_survived(tmp_path: Path) -> None:
     made = run_study(DIES, tmp_path / "out", draws=2, workers=1, settings={"mark": (str(mark),)})
     assert mark.exists()
     assert (made.run, made.failed) == (2, 0)
+
+
+def test_a_killer_takes_no_other_task_with_it(tmp_path: Path) -> None:
+    made = run_study(KILLS, tmp_path, draws=2, workers=2)
+    assert (made.run, made.failed) == (6, 2)
+    found = results(tmp_path).to_pylist()
+    assert {row["alpha"] for row in found if row["status"] == "failed"} == {2.0}
+    assert "KilledWorker" in (made.first_error or "")
 
 
 def wait_for(condition: Any, seconds: float = 60) -> None:
@@ -275,6 +294,8 @@ def test_an_existing_cluster(tmp_path: Path) -> None:
         (["costs", "--out", "X", "--set", "gamma=1"], "no setting 'gamma'"),
         (["costs", "--out", "X", "--set", "alpha=much"], "cannot be read"),
         (["costs", "--out", "X", "--set", "alpha="], "gives no value"),
+        (["costs", "--out", "X", "--set", "alpha=nan"], "must be a positive, finite number"),
+        (["costs", "--out", "X", "--set", "mechanism=log,foo"], "there is no mechanism 'foo'"),
         (["costs", "--out", "X", "--cases", "case5", "--scheduler", "tcp://127.0.0.1:9"], "no Dask scheduler answers"),
     ],
 )

@@ -52,6 +52,7 @@ def read_profile(path: Path | str, grid: PublicGrid) -> Profile:
 def profile_text(grid: PublicGrid, profile: Profile) -> str:
     """A profile as CSV: a row for every step and every bus that has a load in any; it reads back as it was."""
     used = np.flatnonzero(np.any([*profile.pd, *profile.qd, grid.buses.pd, grid.buses.qd], axis=0))
+    used = used if used.size else np.zeros(1, dtype=np.int64)  # a step without a row would be missing
     rows = [",".join(LOADS)]
     for index, step in enumerate(profile.step.tolist()):
         for bus in used.tolist():
@@ -88,7 +89,7 @@ class _Table:
 
     def whole(self, name: str) -> IntArray:
         values = self.columns[name]
-        wrong = ~np.isfinite(values) | (values != np.round(np.where(np.isfinite(values), values, 0.5)))
+        wrong = ~(np.abs(values) < 1e15) | (values != np.round(np.where(np.isfinite(values), values, 0.5)))
         for row in np.flatnonzero(wrong)[:1].tolist():
             self.fail(row, f"'{values[row]:g}' is no {name}", f"number every {name} with a whole number")
         return values.astype(np.int64)
@@ -124,17 +125,24 @@ def _csv(path: Path) -> tuple[dict[str, FloatArray], list[int]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise CaseFileError(path, None, f"it cannot be read ({error})", "give a CSV file in UTF-8") from error
     names = [name.strip().lower() for name in rows[0][1]] if rows else []
+    _refuse_twice(path, names)
     values = np.empty((len(names), max(len(rows) - 1, 0)))
     for at, (line, row) in enumerate(rows[1:]):
         if len(row) != len(names):
             raise CaseFileError(path, line, f"{len(row)} values under {len(names)} names", "write one value per name")
         try:
-            values[:, at] = [float(cell) for cell in row]
+            values[:, at] = [float(cell.replace("_", "?")) for cell in row]  # Python's 1_000 is nobody else's number
         except ValueError:
             raise CaseFileError(
                 path, line, f"'{','.join(row)}' has a cell that is no number", "write numbers"
             ) from None
     return dict(zip(names, values, strict=True)), [line for line, _ in rows[1:]]
+
+
+def _refuse_twice(path: Path, names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise CaseFileError(path, None, f"there are two columns named {name}", "keep one of them")
 
 
 def _parquet(path: Path) -> tuple[dict[str, FloatArray], None]:
@@ -147,7 +155,8 @@ def _parquet(path: Path) -> tuple[dict[str, FloatArray], None]:
         ) from None
     try:
         table = parquet.read_table(path)
-        columns = {name.lower(): compute.cast(table[name], float64()).to_numpy() for name in table.column_names}
+        _refuse_twice(path, [name.strip().lower() for name in table.column_names])
+        columns = {name.strip().lower(): compute.cast(table[name], float64()).to_numpy() for name in table.column_names}
     except (ArrowInvalid, NotImplementedError, OSError) as error:
         raise CaseFileError(path, None, f"it is no readable Parquet file ({error})", "write it again") from error
     return columns, None

@@ -89,7 +89,7 @@ def release(
         horizon = None if profile is None else read_profile(profile, network.grid)
         used = plan.used(1 if horizon is None else len(horizon))
         if dry_run:
-            _print_dry_run(case, network, plan, ledger, len(used), as_json)
+            _print_dry_run(case, network, plan, ledger, len(used), 1 if horizon is None else len(horizon), as_json)
             return
         if out_dir is None:
             raise ReleaseError("--out is missing: give the directory of the bundle, or --dry-run")
@@ -137,7 +137,9 @@ def _noise(research: bool, seed: int | None) -> Noise | None:
     return None
 
 
-def _print_dry_run(case: str, network: SecretNetwork, plan: Plan, path: Path | None, used: int, as_json: bool) -> None:
+def _print_dry_run(
+    case: str, network: SecretNetwork, plan: Plan, path: Path | None, used: int, horizon: int, as_json: bool
+) -> None:
     loss = plan.method.loss(network, plan.epsilon)
     where = path or default_path()
     spent, limit = 0.0, None
@@ -145,6 +147,8 @@ def _print_dry_run(case: str, network: SecretNetwork, plan: Plan, path: Path | N
         book = Ledger.open(where)
         spent, limit = book.spent(book.fingerprint(shape(network.grid)))
     public = stays_public(plan, network.grid)
+    unused = horizon - used if plan.declare_unused else 0
+    losses = used if plan.loss_within is not None else 0
     record = {
         "status": "dry_run",
         "case": case,
@@ -152,6 +156,8 @@ def _print_dry_run(case: str, network: SecretNetwork, plan: Plan, path: Path | N
         "spent_before": spent,
         "limit": limit,
         "public_costs": used,
+        "public_costs_of_unused_steps": unused,
+        "public_losses": losses,
         "not_protected": public,
     }
     if as_json:
@@ -166,6 +172,10 @@ def _print_dry_run(case: str, network: SecretNetwork, plan: Plan, path: Path | N
     )
     costs = "the dispatch cost" if used == 1 else f"the dispatch cost of {used} steps"
     table.add_row("becomes public", costs + (" (published)" if plan.published_costs else " to 4 digits"))
+    if unused:
+        table.add_row("", f"the dispatch cost of {unused} unused steps to 4 digits")
+    if losses:
+        table.add_row("", "the active losses" + (f" of {losses} steps" if losses > 1 else "") + " to 4 digits")
     table.add_row("stays public", "\n".join(public))
     out.print(table)
 

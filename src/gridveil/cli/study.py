@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from gridveil.cli.opf import JsonOption
-from gridveil.cli.output import err, out, print_json, reporting
+from gridveil.cli.output import Exit, err, out, print_json, reporting
 from gridveil.errors import StudyError
 from gridveil.study.catalogue import STUDIES
 from gridveil.study.catalogue import study as find
@@ -52,7 +52,7 @@ def study(
             raise StudyError(f"studies need {missing.name}; install gridveil[study]") from None
         if out_dir is None:
             raise StudyError("--out is missing: give the directory of results")
-        files = [part for case in cases or [] for part in case.split(",") if part] or None
+        files = [part.strip() for case in cases or [] for part in case.split(",") if part.strip()] or None
         given = _settings(chosen, settings or [])
         bar = Progress(
             TextColumn(chosen.name), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"),
@@ -73,6 +73,8 @@ def study(
             print_json({"status": "done", **asdict(made)})
         else:
             _print_summary(made)
+    if made.run and made.failed == made.run:
+        raise SystemExit(int(Exit.NOT_SOLVED))
 
 
 def _settings(study: Study, given: list[str]) -> dict[str, tuple[Setting, ...]]:
@@ -111,3 +113,5 @@ def _print_summary(made: Summary) -> None:
         f"{made.study}: {made.run} tasks run in {made.seconds:.1f} s{rate}; {made.done_before} were done before; "
         f"{made.failed} failed → {escape(made.out)}"
     )
+    if made.first_error:
+        err.print(f"[yellow]the first failure:[/] {escape(made.first_error)}")

@@ -43,6 +43,8 @@ def verify(
             print_unused(certificate)
             if internal:
                 _print_steps(internal)
+            elif against is not None:
+                out.print("[dim]not compared with the original: the release is not verified[/]")
             verdict = "[green]every claim holds[/]" if certificate.passed else "[bold red]NOT verified[/]"
             out.print(f"{escape(str(directory))}: {verdict}")
     raise SystemExit(int(Exit.OK if certificate.passed else Exit.CHECK_FAILED))

@@ -79,6 +79,8 @@ def make_profile(
         raise GridError(f"a profile of {horizon} steps is empty; choose 1 or more")
     if not (np.isfinite([low, high]).all() and 0 <= low <= high):
         raise GridError(f"loads cannot be scaled between {low:g} and {high:g}; give 0 <= low <= high")
+    if seed < 0:
+        raise GridError(f"a seed is a whole number from 0 on, not {seed}")
     random = np.random.Generator(np.random.PCG64(seed))
     columns = grid.n_bus if per_bus else 1
     if rule == "uniform":

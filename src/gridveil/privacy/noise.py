@@ -51,6 +51,8 @@ class SeededNoise(Noise):
     private = False
 
     def __init__(self, seed: int) -> None:
+        if seed < 0:
+            raise PrivacyError(f"a seed is a whole number from 0 on, not {seed}")
         self._generator = np.random.default_rng(seed)
         self.description = "RESEARCH MODE: seeded generator (NumPy PCG64), offers no privacy"
 

@@ -28,6 +28,11 @@ def check_target(target: Path, *, force: bool) -> None:
         raise ReleaseError(f"{target} exists; choose another directory or give --force")
     if target.exists() and not target.is_dir():
         raise ReleaseError(f"{target} is not a directory; choose another --out")
+    ours = {NETWORK, CERTIFICATE, MANIFEST, PROFILE, REPORT}
+    if target.exists() and (others := sorted({file.name for file in target.iterdir()} - ours)):
+        raise ReleaseError(
+            f"{target} holds other things ({others[0]}), which --force would delete; choose another --out"
+        )
     parent = target.absolute().parent
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -85,11 +90,6 @@ def _finite(record: Check | UnusedStep) -> dict[str, Any]:
         name: None if isinstance(value, float) and not isfinite(value) else value
         for name, value in asdict(record).items()
     }
-
-
-def read_certificate(record: dict[str, Any]) -> Certificate:
-    """The inverse of `certificate_record`."""
-    return Certificate(tuple(Check(**{**check, "value": float(check["value"] or 0.0)}) for check in record["checks"]))
 
 
 def worst_of_steps(checks: Sequence[Check]) -> list[Check]:

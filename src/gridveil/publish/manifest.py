@@ -119,6 +119,7 @@ def stays_public(plan: Plan, grid: PublicGrid) -> list[str]:
         "bus shunts, voltage limits, base voltages",
         "ratings, angle limits, tap ratios and phase shifts",
         "which lines are lossless, and the signs of r, x and charging",
+        "that the original network has an optimal power flow, at every step if there is a profile",
     ]
     if plan.mechanism != "log":
         digits = "exactly" if plan.mechanism == "paper" else "to two digits"
@@ -139,6 +140,8 @@ def _software() -> dict[str, str]:
     return found
 
 
+LARGEST = 1e18
+"""No number of a manifest is larger, and none is NaN."""
 _NUMBER, _TEXT, _COUNT = {"type": "number"}, {"type": "string"}, {"type": "integer"}
 
 
@@ -202,6 +205,8 @@ def schema_faults(value: Any, schema: dict[str, Any], where: str = "manifest") -
     }  # fmt: skip
     if not isinstance(value, kinds[schema["type"]]) or (isinstance(value, bool) and schema["type"] != "boolean"):
         return [f"{where} is not of type {schema['type']}"]
+    if isinstance(value, int | float) and not isinstance(value, bool) and not -LARGEST < value < LARGEST:
+        return [f"{where} is no finite number, or too large"]
     faults: list[str] = []
     if isinstance(value, list):
         for i, item in enumerate(value):

@@ -109,7 +109,7 @@ def release(
     if horizon.pd.shape[1] != grid.n_bus:
         raise ReleaseError(f"the profile has {horizon.pd.shape[1]} buses, the network {grid.n_bus}; make one for it")
     used = plan.used(len(horizon)).tolist()
-    unused = [index for index in range(len(horizon)) if index not in set(used)]
+    unused = sorted(set(range(len(horizon))) - set(used))
     facts = declare_facts(network, plan.published_costs, horizon, used, losses=plan.loss_within is not None)
     others = declare_facts(network, None, horizon, unused)
     loss = method.loss(network, plan.epsilon)

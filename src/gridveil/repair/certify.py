@@ -21,6 +21,7 @@ from gridveil.repair.repair import promised
 BALANCE = 1e-6
 LIMITS = 1e-5
 EQUAL = 1e-8
+BOUNDS = "parameters outside their bounds (relative)"
 
 
 def certify(
@@ -59,9 +60,8 @@ def certify(
         )
         if fidelity.loss_within is not None and facts.losses is not None:
             ratio = float(point.pg.sum() - snapshot.pd.sum()) / facts.losses[index]
-            checks.append(
-                _at_most(f"losses{name}, factor to the public ones", max(ratio, 1 / ratio), fidelity.loss_within)
-            )
+            factor = max(ratio, 1 / ratio) if ratio > 0 else np.inf
+            checks.append(_at_most(f"losses{name}, factor to the public ones", factor, fidelity.loss_within))
     checks.append(_at_most("lines with the wrong sign of resistance", _wrong_signs(grid, lines), 0))
     checks.append(
         _at_most(
@@ -92,7 +92,7 @@ def bounds_check(grid: PublicGrid, lines: LineParameters, noisy: NoisyLines, fac
     released[box.columns] = np.stack([lines.g, lines.b, lines.bc])
     size = np.maximum(np.abs(box.low), np.abs(box.high)) + 1e-12
     outside = np.maximum(box.low - released, released - box.high) / size
-    return _at_most("parameters outside their bounds (relative)", float(np.max(outside, initial=0.0)), EQUAL)
+    return _at_most(BOUNDS, float(np.max(outside, initial=0.0)), EQUAL)
 
 
 def _at_most(name: str, value: float, limit: float) -> Check:

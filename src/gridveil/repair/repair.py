@@ -87,7 +87,9 @@ def _repair(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: F
         if found is not None:
             return found
     raise RepairFailed(
-        f"no AC-feasible network with a cost within {fidelity.beta:.4g} of the public one was found in {tried} "
+        f"no AC-feasible network with a cost within {fidelity.beta:.4g} of the public one"
+        + (f" and losses within a factor of {fidelity.loss_within:g}" if fidelity.loss_within else "")
+        + f" was found in {tried} "
         f"projections, up to a bound factor of {fidelity.bound_factor * WIDENING[-1]:g}; "
         "try a smaller alpha or a larger beta"
     )

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor, log10
 
+import numpy as np
+
 from gridveil.errors import ReleaseError
 from gridveil.exchange.types import PublicFacts, Snapshot
+from gridveil.grid import PublicGrid
 from gridveil.grid.profile import Profile, base_profile
 from gridveil.nlp.opf import Solution, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.sealed.split import SecretNetwork
 
+NEGLIGIBLE = 1e-7
 DIGITS = 4
 """Significant digits of a declared cost or loss: what a reader of the release may learn of the truth."""
 
@@ -27,10 +31,10 @@ def declare_facts(
 ) -> PublicFacts:
     """The public dispatch costs of the used steps of a profile; without one, of the network's own demand.
 
-    The network must have an AC-feasible optimum at each of them.
+    The network must have an AC-feasible optimum at each of them, whether its cost is published or not.
     """
     profile = profile or base_profile(network.grid)
-    solutions = [] if published is not None and not losses else original_optima(network, profile, used)
+    solutions = original_optima(network, profile, used)
     costs = [significant(one.cost, DIGITS) for one in solutions] if published is None else published
     snapshots = tuple(
         Snapshot(profile.pd[index], profile.qd[index], cost, int(profile.step[index]))
@@ -56,8 +60,20 @@ def original_optima(network: SecretNetwork, profile: Profile, steps: Sequence[in
             raise ReleaseError(
                 f"the original network has no optimal power flow{where} ({solution.status}); nothing was charged"
             )
+        if abs(solution.cost) <= NEGLIGIBLE * _full_cost(network.grid):
+            where = f" of step {profile.step[index]}" if len(profile) > 1 else ""
+            raise ReleaseError(
+                f"the dispatch cost{where} is zero, so that no share of it can be kept; give costs, or leave the step "
+                "out; nothing was charged"
+            )
         solutions.append(solution)
     return solutions
+
+
+def _full_cost(grid: PublicGrid) -> float:
+    """Cost of all generators at the end of their range, as a measure of what is no cost at all."""
+    top = np.where(np.isfinite(grid.generators.pmax), grid.generators.pmax, 0.0)
+    return abs(grid.cost_p.total(top))
 
 
 def significant(value: float, digits: int) -> float:

@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import isfinite
 from typing import Any
 
 from gridveil.errors import StudyError
 from gridveil.grid import Network
 
+KNOWN_MECHANISMS = ("laplace", "paper", "additive", "log")
 Setting = str | float | int
 Settings = dict[str, Setting]
 Row = dict[str, Any]
@@ -42,11 +44,9 @@ class Study:
 
     def tasks(self, cases: Sequence[str], draws: int, settings: Mapping[str, Sequence[Setting]]) -> list[Task]:
         """Every task, draws outermost: a study that is stopped early has some draws of everything."""
-        chosen = {name: tuple(settings.get(name, values)) for name, values in self.settings.items()}
-        for name in settings:
-            if name not in self.settings:
-                known = ", ".join(self.settings)
-                raise StudyError(f"the study '{self.name}' has no setting '{name}'; it has {known}")
+        for name, values in settings.items():
+            self._check(name, values)
+        chosen = {name: tuple(dict.fromkeys(settings.get(name, values))) for name, values in self.settings.items()}
         combinations = [tuple(zip(chosen, values, strict=True)) for values in product(*chosen.values())]
         return [
             Task(self.name, case, combination, draw)
@@ -54,6 +54,17 @@ class Study:
             for case in cases
             for combination in combinations
         ]
+
+    def _check(self, name: str, values: Sequence[Setting]) -> None:
+        """Refuse a setting that no draw could work with, before anything is run."""
+        if name not in self.settings:
+            known = ", ".join(self.settings)
+            raise StudyError(f"the study '{self.name}' has no setting '{name}'; it has {known}")
+        for value in values:
+            if name == "mechanism" and value not in KNOWN_MECHANISMS:
+                raise StudyError(f"there is no mechanism '{value}'; choose from {', '.join(KNOWN_MECHANISMS)}")
+            if not isinstance(value, str) and not (isfinite(value) and value > 0):
+                raise StudyError(f"{name} = {value} must be a positive, finite number")
 
 
 @dataclass(frozen=True)
@@ -68,12 +79,16 @@ class Task:
     @cached_property
     def key(self) -> str:
         """The task's name: stable over runs, machines and numbers of workers."""
-        parts = [
-            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in self.settings
-        ]
+        parts = [f"{name}={_exact(value)}" for name, value in self.settings]
         return "/".join([self.study, self.case, *parts, f"draw={self.draw}"])
 
     @property
     def seed(self) -> int:
         """The seed of the task's noise, from its key."""
         return int.from_bytes(hashlib.sha256(self.key.encode()).digest()[:8], "big")
+
+
+def _exact(value: Setting) -> str:
+    """A value as short text that no other value has."""
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return short if not isinstance(value, float) or float(short) == value else repr(value)

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
+from typing import Any
+from uuid import uuid4
 
 from dask import config
-from distributed import Client, LocalCluster, as_completed
+from distributed import Client, KilledWorker, LocalCluster, as_completed, wait
 
 from gridveil.api import load
 from gridveil.errors import StudyError
@@ -41,6 +43,7 @@ class Summary:
     failed: int
     seconds: float
     out: str
+    first_error: str | None = None
 
 
 def run_study(
@@ -64,24 +67,29 @@ def run_study(
     done = store.done(failed=not retry_failed)
     todo = [task for task in tasks if task.key not in done]
     before = len(tasks) - len(todo)
-    begin, ended, failed = perf_counter(), 0, 0
+    begin, ended, failed, first_error = perf_counter(), 0, 0, None
     try:
         with connected(scheduler, min(workers, len(todo))) if todo else nullcontext() as client:
             for task, rows, seconds, error in _performed(client, study, todo, networks):
                 store.add(task, rows, seconds, error)
-                ended, failed = ended + 1, failed + (error is not None)
+                ended, failed, first_error = ended + 1, failed + (error is not None), first_error or error
                 if progress is not None:
                     progress(before + ended, len(tasks), failed)
     finally:
         store.flush()
         store.close()
-    return Summary(study.name, len(tasks), before, ended, failed, perf_counter() - begin, str(out))
+    return Summary(study.name, len(tasks), before, ended, failed, perf_counter() - begin, str(out), first_error)
 
 
 @contextmanager
 def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
     """A client of a cluster that exists, or of a local one that ends with the run."""
-    with config.set({"distributed.comm.timeouts.connect": "10s", "distributed.admin.tick.limit": "60s"}):
+    choices = {
+        "distributed.comm.timeouts.connect": "10s",
+        "distributed.admin.tick.limit": "60s",
+        "distributed.scheduler.allowed-failures": 1,
+    }
+    with config.set(choices):
         if scheduler is not None:
             try:
                 client = Client(scheduler, timeout="10s")
@@ -111,33 +119,46 @@ def perform(study: Study, task: Task, network: Network) -> tuple[list[Row], floa
 def _performed(
     client: Client | None, study: Study, todo: Sequence[Task], networks: Mapping[str, Network]
 ) -> Iterator[tuple[Task, list[Row], float, str | None]]:
-    """Every task with its rows, in the order they finish; a few are always on their way to each worker."""
+    """Every task with its rows, in the order they finish; a few are always on their way to each worker.
+
+    A task that was on a worker when it died need not be what killed it: it is tried again at the end, alone.
+    """
     if client is None:
         return
+    run = uuid4().hex  # others may use the same scheduler, for other networks of the same name
     # tasks that give back their argument, not scattered data: a worker that dies takes no network with it
-    held = {name: client.submit(_itself, networks[name], key=f"network-{name}") for name in {t.case for t in todo}}
+    held = {name: client.submit(_itself, networks[name], key=f"{run}/{name}") for name in {t.case for t in todo}}
     ahead = AHEAD * max(len(client.scheduler_info()["workers"]), 1)
-    waiting = iter(todo)
-
-    def submit(task: Task) -> None:
-        future = client.submit(perform, study, task, held[task.case], key=task.key, pure=False)
-        running[future.key] = task
-        finished.add(future)
-
-    running: dict[object, Task] = {}
+    waiting, running, suspects = iter(todo), dict[Any, Task](), list[Task]()
     finished = as_completed()
+
+    def submit(task: Task, attempt: str) -> Any:
+        future = client.submit(perform, study, task, held[task.case], key=f"{run}/{attempt}/{task.key}", pure=False)
+        running[future.key] = task
+        return future
+
     for task in islice(waiting, ahead):
-        submit(task)
+        finished.add(submit(task, "first"))
     for future in finished:
         task = running.pop(future.key)
         for following in islice(waiting, 1):
-            submit(following)
-        error = future.exception()
-        if error is None:
-            rows, seconds = future.result()
-            yield task, rows, seconds, None
+            finished.add(submit(following, "first"))
+        if isinstance(future.exception(), KilledWorker):
+            suspects.append(task)
         else:
-            yield task, [], 0.0, f"{type(error).__name__}: {error}"[:500]
+            yield task, *_outcome(future)
+    for task in suspects:
+        future = submit(task, "alone")
+        wait(future)
+        yield task, *_outcome(future)
+
+
+def _outcome(future: Any) -> tuple[list[Row], float, str | None]:
+    error = future.exception()
+    if error is None:
+        rows, seconds = future.result()
+        return rows, seconds, None
+    return [], 0.0, f"{type(error).__name__}: {error}"[:500]
 
 
 def _itself(network: Network) -> Network:

@@ -150,10 +150,26 @@ class Store:
 
     def with_journal(self) -> Store:
         """This store with the journal's rows, for reading while another process writes."""
-        if self.journal.exists():
-            lines = self.journal.read_text(encoding="utf-8").splitlines(keepends=True)
-            self._pending = [row for line in lines if line.endswith("\n") for row in json.loads(line)]
+        self._pending = [row for records in self._journal() for row in records]
         return self
+
+    def _journal(self) -> list[list[Row]]:
+        """The tasks in the journal; a last line without its end was torn by a crash, and was never counted."""
+        found: list[list[Row]] = []
+        if not self.journal.exists():
+            return found
+        lines = self.journal.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+        for number, line in enumerate(lines, 1):
+            if not line.endswith("\n"):
+                break
+            try:
+                records = json.loads(line)
+                found.append([{**row, "entry": int(row["entry"]), "key": str(row["key"])} for row in records])
+            except (ValueError, TypeError, KeyError) as error:
+                raise StudyError(
+                    f"{self.journal}, line {number}, is damaged ({error}); delete that line, and its task is run again"
+                ) from error
+        return [records for records in found if records]
 
     def _parts(self) -> list[Path]:
         return sorted(self.folder.glob("part-*.parquet"))
@@ -164,13 +180,9 @@ class Store:
             torn.unlink()
         there = {entry for part in self._parts() for entry in _read_part(part, self.schema)["entry"].to_pylist()}
         self._entry = max(there, default=0)
-        if not self.journal.exists():
-            return
-        for line in self.journal.read_text(encoding="utf-8").splitlines(keepends=True):
-            if line.endswith("\n"):
-                records = json.loads(line)
-                self._pending += [] if records[0]["entry"] in there else records
-                self._entry = max(self._entry, records[0]["entry"])
+        for records in self._journal():
+            self._pending += [] if records[0]["entry"] in there else records
+            self._entry = max(self._entry, records[0]["entry"])
         self.flush()
 
 
