@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,14 @@ def test_the_commands(results: Path, tmp_path: Path) -> None:
     ):
         made = run(app, arguments)
         assert made.exit_code == 2 and "Traceback" not in made.output
+
+
+def test_the_command_line_starts_without_the_extras() -> None:
+    code = (
+        "import sys, gridveil.cli.main; print({'plotly', 'jinja2', 'matplotlib', 'pyarrow', 'dask'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
 
 
 PROBE = """<script>setTimeout(() => {

@@ -107,12 +107,10 @@ def resistances(results: Results) -> Section:
 
 
 def _changes(part: Results) -> np.ndarray:
-    r, released = np.array(part.column("r")), np.array(part.column("released_r"))
-    if len(r) != len(released):  # an infinite value: keep the pairs that are whole
-        pairs = [(row["r"], row["released_r"]) for row in part.rows]
-        r, released = np.array([pair for pair in pairs if np.all(np.isfinite(pair))]).T
-    known = r != 0
-    change: np.ndarray = 100 * np.abs(released[known] / r[known] - 1)
+    """|r̃/r − 1| in per cent, of lines that have a resistance before and a finite one afterwards."""
+    pairs = np.array([(row["r"], row["released_r"]) for row in part.rows], dtype=np.float64).reshape(-1, 2)
+    r, released = pairs[np.isfinite(pairs).all(axis=1) & (pairs[:, 0] != 0)].T
+    change: np.ndarray = 100 * np.abs(released / r - 1)
     return change
 
 

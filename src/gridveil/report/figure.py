@@ -103,7 +103,7 @@ def _names(panel: Panel) -> list[str]:
 
 
 def _panel(axis: Any, panel: Panel, *, first: bool) -> None:
-    axis.set_title(panel.title, fontweight="bold")
+    axis.set_title(panel.title, fontweight="bold", fontsize=8 if len(panel.title) < 22 else 7)
     axis.grid(color=GRID, linewidth=0.5, axis="y" if not panel.diagonal else "both")
     axis.set_axisbelow(True)
     for side in ("top", "right"):

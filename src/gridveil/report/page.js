@@ -32,10 +32,16 @@
       Plotly.restyle(plot, { visible: owners.map((name) => name === choice.value) }, owners.map((_, i) => i));
     });
   }
-  const fit = () => plots.forEach((plot) => plot.data && Plotly.Plots.resize(plot));
+  // a printed page is as wide whatever the window is, and plots must have that size before it is laid out
   window.addEventListener("beforeprint", () => {
     document.querySelectorAll("details").forEach((one) => { one.open = true; });
-    fit();
+    for (const plot of plots) {
+      const panels = plot.closest(".panels");
+      const columns = panels ? Number(panels.style.getPropertyValue("--columns")) : 1;
+      Plotly.relayout(plot, { autosize: false, width: Math.floor(1120 / columns) - 14, height: panels ? 270 : 520 });
+    }
   });
-  window.addEventListener("afterprint", fit);
+  window.addEventListener("afterprint", () => {
+    plots.forEach((plot) => Plotly.relayout(plot, { autosize: true, width: null, height: null }));
+  });
 })();
