@@ -61,7 +61,7 @@ def methods(study: Study, results: Results, directory: Path) -> str:
     counts = sorted(len(found) for found in keyed.values())
     each = f"{counts[0]}" if counts and counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}" if counts else "no"
     declared = "" if len(draws) >= study.draws else f" (the study declares {study.draws})"
-    known = json.loads((directory / f"study={study.name}" / "study.json").read_text(encoding="utf-8"))
+    known = json.loads((directory / f"study={study.name}" / "_study.json").read_text(encoding="utf-8"))
     return (
         f"Cases: {', '.join(results.values('case'))}. Settings, every combination: {'; '.join(settings)}"
         f"{'; fixed ' + ', '.join(given) if given else ''}. {each} draws of each combination{declared}: "
