@@ -1,0 +1,72 @@
+"""A page of results per study: figures, tables, methods from the study's own parameters, and what we make of it.
+
+    python benchmarks/study_pages.py RESULTS docs/results
+
+The networks are public ones, so that comparing with the truth gives nothing away here. `findings.md` in the same
+directory is written by hand, after looking; everything else comes from the results.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gridveil.files import write_whole
+from gridveil.report.chart import Sheet
+from gridveil.report.figure import write_figure
+from gridveil.report.sections import methods, read_studies, section
+from gridveil.study.catalogue import STUDIES
+
+MOST_ROWS = 60
+
+
+def markdown(sheet: Sheet) -> str:
+    head = [
+        f"**{sheet.title}**",
+        "",
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in sheet.header) + " |",
+        "|" + "---|" * len(sheet.header),
+    ]
+    if len(sheet.rows) > MOST_ROWS:
+        return f"**{sheet.title}**: {len(sheet.rows)} rows, which `gridveil report` shows in full."
+    rows = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in sheet.rows]
+    return "\n".join([*head, *rows, *(["", sheet.note] if sheet.note else [])])
+
+
+def findings(folder: Path) -> dict[str, str]:
+    parts = (folder / "findings.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    return {part.partition("\n")[0]: part.partition("\n")[2].strip() for part in parts}
+
+
+def page(name: str, results: Path, target: Path) -> None:
+    study, found = STUDIES[name], read_studies(results)[name]
+    shown = section(name, found)
+    parts = [
+        f"# {study.title}",
+        f"`{name}`: {study.paper if study.paper != 'ours' else 'a study of ours'}.",
+        FINDINGS[name],
+    ]
+    for number, chart in enumerate(shown.charts, 1):
+        picture = f"study-{name}-{number}.svg"
+        write_figure(name, results, target / picture, number, force=True)
+        parts.append(f"![{chart.title}]({picture})\n\n{chart.caption}")
+    parts += [markdown(sheet) for sheet in shown.sheets]
+    parts += ["## How it was made", methods(study, found, results)]
+    cases = ",".join(f"{case}.m" for case in found.values("case"))
+    draws = 1 + max(found.values("draw"))
+    parts.append(f"```\ngridveil study {name} --cases {cases} --draws {draws} --out results\n```")
+    write_whole(target / f"study-{name}.md", "\n\n".join(parts) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("target", type=Path)
+    options = parser.parse_args()
+    for name in read_studies(options.results):
+        page(name, options.results, options.target)
+        print(name)
+
+
+if __name__ == "__main__":
+    main()
