@@ -142,6 +142,23 @@ def test_hostile_names_do_nothing(tmp_path: Path) -> None:
     assert "<script>" not in svg
 
 
+@pytest.mark.parametrize("name", list(STUDIES))
+def test_settings_that_only_failed_are_counted_and_not_drawn(tmp_path: Path, name: str) -> None:
+    from gridveil.study.store import Store
+
+    study = STUDIES[name]
+    fill(tmp_path, study, ("case39_epri",), draws=1)
+    store = Store.open(tmp_path, study, {"case39_epri": "digest"})
+    store.add(
+        study.tasks(["case39_epri"], 1, {"mechanism": ["nonsense"]})[0], [], 0.0, "there is no mechanism 'nonsense'"
+    )
+    store.flush()
+    results = read_studies(tmp_path)[name]
+    made = section(name, results)
+    assert not any("nonsense" in one for chart in made.charts for one in chart.legend())
+    assert ("there is no mechanism 'nonsense'", 1) in results.errors()
+
+
 def test_a_study_where_everything_failed_says_so(tmp_path: Path) -> None:
     fill(tmp_path / "r", STUDIES["frontier"], draws=1)
     from gridveil.study.store import Store

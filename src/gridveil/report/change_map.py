@@ -30,7 +30,7 @@ def change_class(ratio: float) -> int:
 
 def change_maps(results: Results) -> tuple[ChangeMap, ...]:
     """A map per case, with every mechanism and α to choose from; first the `log` release at α = 0.1 if there is one."""
-    return tuple(_change_map(results.where(case=case), case) for case in results.values("case") if results.rows)
+    return tuple(_change_map(results.where(case=case), case) for case in results.values("case"))
 
 
 def _change_map(results: Results, case: str) -> ChangeMap:

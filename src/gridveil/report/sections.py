@@ -49,12 +49,12 @@ def methods(study: Study, results: Results, directory: Path) -> str:
     """How a study was made, in a few sentences that only its own parameters decide."""
     settings = []
     for name in study.settings:
-        values = [number(v, 6) if isinstance(v, float) else str(v) for v in ordered(results.values(name))]
+        values = [number(v, 6) if isinstance(v, float) else str(v) for v in ordered(results.values(name, failed=True))]
         settings.append(f"{_LETTERS.get(name, name)} {', '.join(values)}")
     plan = plan_of({"mechanism": "log", "alpha": 0.1})
     fixed = {"epsilon": plan.epsilon, "beta": plan.beta}
     given = [f"{_LETTERS[name]} = {number(value)}" for name, value in fixed.items() if name not in study.settings]
-    draws = results.values("draw")
+    draws = results.values("draw", failed=True)
     keyed: dict[tuple[object, ...], set[int]] = {}
     for row in (*results.rows, *results.failed):
         keyed.setdefault((row["case"], *(row[name] for name in study.settings)), set()).add(row["draw"])
@@ -63,7 +63,7 @@ def methods(study: Study, results: Results, directory: Path) -> str:
     declared = "" if len(draws) >= study.draws else f" (the study declares {study.draws})"
     known = json.loads((directory / f"study={study.name}" / "_study.json").read_text(encoding="utf-8"))
     return (
-        f"Cases: {', '.join(results.values('case'))}. Settings, every combination: {'; '.join(settings)}"
+        f"Cases: {', '.join(results.values('case', failed=True))}. Settings, every combination: {'; '.join(settings)}"
         f"{'; fixed ' + ', '.join(given) if given else ''}. {each} draws of each combination{declared}: "
         f"{results.tasks} tasks, {len(results.failed)} failed. Noise comes from a seeded generator, the seed being a "
         f"digest of the task's name, so that every number here can be made again. "

@@ -27,8 +27,11 @@ Column = tuple[str, Callable[[Results], str]]
 
 
 def in_order(key: Key) -> tuple[Any, ...]:
-    """Sorts mechanisms, attackers and models as the paper has them, numbers and other names by themselves."""
-    return tuple((_ORDER.index(part), "") if part in _ORDER else (0, natural(part)) for part in key)
+    """Sorts mechanisms, attackers and models as the paper has them, then other names, and numbers by themselves."""
+    return tuple(
+        (_ORDER.index(part), []) if part in _ORDER else (len(_ORDER) if isinstance(part, str) else -1, natural(part))
+        for part in key
+    )
 
 
 def ordered(values: Iterable[Any]) -> list[Any]:

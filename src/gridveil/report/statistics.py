@@ -58,9 +58,9 @@ class Results:
     def tasks(self) -> int:
         return len({row["key"] for row in self.rows}) + len(self.failed)
 
-    def values(self, name: str) -> list[Any]:
-        """The distinct values of a column, sorted, also those of failed tasks."""
-        found = {row.get(name) for row in (*self.rows, *self.failed)}
+    def values(self, name: str, *, failed: bool = False) -> list[Any]:
+        """The distinct values of a column, sorted; on request also those that only failed tasks have."""
+        found = {row.get(name) for row in (*self.rows, *(self.failed if failed else ()))}
         return sorted((value for value in found if value is not None), key=natural)
 
     def where(self, **wanted: Any) -> Results:
