@@ -44,7 +44,7 @@ def page(name: str, results: Path, target: Path) -> None:
     parts = [
         f"# {study.title}",
         f"`{name}`: {study.paper if study.paper != 'ours' else 'a study of ours'}.",
-        FINDINGS[name],
+        findings(target)[name],
     ]
     for number, chart in enumerate(shown.charts, 1):
         picture = f"study-{name}-{number}.svg"
