@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gridveil.report import effort, fidelity, harm
@@ -62,6 +62,7 @@ def test_shares_stay_within_bounds(flags: list[bool]) -> None:
     assert stat.low < stat.high
 
 
+@settings(deadline=None)  # the first example imports Matplotlib
 @given(numbers)
 def test_boxes_are_those_of_matplotlib(values: list[float]) -> None:
     cbook = pytest.importorskip("matplotlib.cbook")
