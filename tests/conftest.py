@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from gridveil.casefile import Case, read
 
@@ -35,6 +36,9 @@ mpc.branch = [
 """
 
 Bend = Callable[..., Case]
+
+settings.register_profile("gridveil", deadline=None)  # a busy machine is no failure
+settings.load_profile("gridveil")
 
 
 @pytest.fixture

@@ -85,6 +85,7 @@ def _fill(directory: Path, study: Study, cases: tuple[str, ...], draws: int) -> 
             rows[0]["buses"] = 10 ** (1 + cases.index(task.case))
         store.add(task, rows, 0.1, FAILURE if number == 0 else None)
     store.flush()
+    store.close()
 
 
 def fill_all(directory: Path) -> Path:

@@ -147,7 +147,8 @@ def test_envelopes_hold_cosine_and_sine(one: float, two: float, where: float) ->
     qc._cosine_and_sine(builder, angle, np.array([low]), np.array([high]))
     program = builder.build()
     x = np.array([delta, np.cos(delta), np.sin(delta)])
-    assert outside(program, program.rhs - program.A @ x) < 1e-12
+    rounding = 1e-14 * (1 + np.abs(program.A).max() + np.abs(program.rhs).max())  # a narrow range has steep secants
+    assert outside(program, program.rhs - program.A @ x) < rounding
     assert np.all(x >= program.lower - 1e-12)
     assert np.all(x <= program.upper + 1e-12)
 
@@ -161,7 +162,7 @@ def test_products_hold_the_product(shares: list[float], ends: list[float]) -> No
     z, one, two = (builder.variables(np.array([-9.0]), np.array([9.0])) for _ in range(3))
     qc._mccormick(builder, z, one, two, limits[0], limits[1])
     program = builder.build()
-    assert outside(program, program.rhs - program.A @ np.array([x * y, x, y])) < 1e-12
+    assert outside(program, program.rhs - program.A @ np.array([x * y, x, y])) < 1e-11
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

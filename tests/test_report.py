@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import json
 import re
 import shutil
@@ -149,10 +150,11 @@ def test_settings_that_only_failed_are_counted_and_not_drawn(tmp_path: Path, nam
     study = STUDIES[name]
     fill(tmp_path, study, ("case39_epri",), draws=1)
     store = Store.open(tmp_path, study, {"case39_epri": "digest"})
-    store.add(
-        study.tasks(["case39_epri"], 1, {"mechanism": ["nonsense"]})[0], [], 0.0, "there is no mechanism 'nonsense'"
-    )
+    task = study.tasks(["case39_epri"], 1, {})[0]
+    strange = dataclasses.replace(task, settings=tuple({**dict(task.settings), "mechanism": "nonsense"}.items()))
+    store.add(strange, [], 0.0, "there is no mechanism 'nonsense'")
     store.flush()
+    store.close()
     results = read_studies(tmp_path)[name]
     made = section(name, results)
     assert not any("nonsense" in one for chart in made.charts for one in chart.legend())
@@ -167,6 +169,7 @@ def test_a_study_where_everything_failed_says_so(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "r", study, {"case39_epri": "x"})
     store.add(study.tasks(["case39_epri"], 1, {})[0], [], 0.0, "all is lost")
     store.flush()
+    store.close()
     reader = read(write_report(tmp_path / "r", tmp_path / "x.html"))
     assert "There is nothing to show yet" in reader.text and "all is lost" in reader.text
     with pytest.raises(ReportError, match="nothing to draw"):
