@@ -17,7 +17,7 @@ from gridveil.report.figure import write_figure
 from gridveil.report.sections import methods, read_studies, section
 from gridveil.study.catalogue import STUDIES
 
-MOST_ROWS = 60
+MOST_ROWS = 170
 
 
 def markdown(sheet: Sheet) -> str:
