@@ -70,6 +70,18 @@ def two_secrets(name: str) -> tuple[Network, Network]:
     return network, Network(network.grid, LineParameters(lines.g / scale, lines.b / scale, lines.bc))
 
 
+def leaky(truth: LineParameters) -> Callable[..., Repair]:
+    """A planted bug: a repair that moves one tenth of the way from the noisy to the true network."""
+
+    def leaking(grid: Any, noisy: Any, facts: Any, fidelity: Any) -> Repair:
+        made = repair(grid, noisy, facts, fidelity)
+        mixed = LineParameters(*(0.9 * getattr(made.lines, n) + 0.1 * getattr(truth, n) for n in ("g", "b", "bc")))
+        point = gv.solve_opf(Network(grid, mixed)).require().point
+        return Repair(mixed, (point,), made.path, made.cuts, made.widening, made.projections)
+
+    return leaking
+
+
 def bundle_bytes(directory: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(directory.iterdir())}
 
@@ -96,15 +108,10 @@ def test_non_interference_finds_a_warm_start_from_the_truth(tmp_path: Path) -> N
     release(split(gv.load("case14")), plan, noise=recorded, repairer=repair)
     texts = []
     for number, secret in enumerate(two_secrets("case14")):
-
-        def leaky(grid: Any, noisy: Any, facts: Any, fidelity: Any, truth: LineParameters = secret.lines) -> Repair:
-            made = repair(grid, noisy, facts, fidelity)
-            mixed = LineParameters(*(0.9 * getattr(made.lines, n) + 0.1 * getattr(truth, n) for n in ("g", "b", "bc")))
-            point = gv.solve_opf(Network(grid, mixed)).require().point
-            return Repair(mixed, (point,), made.path, made.cuts, made.widening, made.projections)
-
         book = gv.Ledger.open(tmp_path / f"{number}.db")
-        texts.append(release(split(secret), plan, book, FixedNoise(recorded.outcomes), repairer=leaky).text)
+        texts.append(
+            release(split(secret), plan, book, FixedNoise(recorded.outcomes), repairer=leaky(secret.lines)).text
+        )
     assert texts[0] != texts[1]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,14 +12,12 @@ from typer.testing import CliRunner
 import gridveil as gv
 from gridveil.cli.main import app
 from gridveil.errors import ReleaseError, ReportError
-from gridveil.exchange.types import Repair
-from gridveil.grid import LineParameters, Network
 from gridveil.publish.pipeline import Release, release
 from gridveil.repair.repair import repair
 from gridveil.report.loading_map import CLASSES, EDGES, loading, loading_class, loading_map
 from gridveil.report.public import public_report
 from gridveil.sealed.split import split
-from tests.test_release import FixedNoise, Recording, bundle_bytes, two_secrets
+from tests.test_release import FixedNoise, Recording, bundle_bytes, leaky, two_secrets
 from tests.test_report import read
 
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")
@@ -77,15 +74,12 @@ def test_the_comparison_can_tell(tmp_path: Path) -> None:
     release(split(gv.load("case14")), plan, noise=recorded, repairer=repair)
     pages = []
     for number, secret in enumerate(two_secrets("case14")):
-
-        def leaky(grid: Any, noisy: Any, facts: Any, fidelity: Any, truth: LineParameters = secret.lines) -> Repair:
-            made = repair(grid, noisy, facts, fidelity)
-            mixed = LineParameters(*(0.9 * getattr(made.lines, n) + 0.1 * getattr(truth, n) for n in ("g", "b", "bc")))
-            point = gv.solve_opf(Network(grid, mixed)).require().point
-            return Repair(mixed, (point,), made.path, made.cuts, made.widening, made.projections)
-
         book = gv.Ledger.open(tmp_path / f"{number}.db")
-        pages.append(public_report(release(split(secret), plan, book, FixedNoise(recorded.outcomes), repairer=leaky)))
+        pages.append(
+            public_report(
+                release(split(secret), plan, book, FixedNoise(recorded.outcomes), repairer=leaky(secret.lines))
+            )
+        )
     assert pages[0] != pages[1]
 
 

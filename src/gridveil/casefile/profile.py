@@ -148,7 +148,7 @@ def _refuse_twice(path: Path, names: Sequence[str]) -> None:
 def _parquet(path: Path) -> tuple[dict[str, FloatArray], None]:
     try:
         # an extra: only those who have Parquet files need it
-        from pyarrow import ArrowInvalid, compute, float64, parquet
+        from pyarrow import ArrowException, compute, float64, parquet
     except ImportError:
         raise CaseFileError(
             path, None, "reading Parquet needs pyarrow", "install gridveil[parquet], or give a CSV file"
@@ -157,6 +157,6 @@ def _parquet(path: Path) -> tuple[dict[str, FloatArray], None]:
         table = parquet.read_table(path)
         _refuse_twice(path, [name.strip().lower() for name in table.column_names])
         columns = {name.strip().lower(): compute.cast(table[name], float64()).to_numpy() for name in table.column_names}
-    except (ArrowInvalid, NotImplementedError, OSError) as error:
+    except (ArrowException, OSError) as error:
         raise CaseFileError(path, None, f"it is no readable Parquet file ({error})", "write it again") from error
     return columns, None

@@ -14,7 +14,7 @@ from gridveil.casefile import columns as c
 from gridveil.casefile import read
 from gridveil.casefile.profile import read_profile
 from gridveil.casefile.to_network import to_network
-from gridveil.errors import ReleaseError
+from gridveil.errors import ReleaseError, RepairFailed
 from gridveil.exchange.types import Certificate, Check, Fidelity, PublicFacts, Snapshot
 from gridveil.grid import operating_point
 from gridveil.grid.profile import Profile, base_profile
@@ -22,6 +22,7 @@ from gridveil.publish import bundle
 from gridveil.publish.foreign import foreign_certificate, foreign_files, foreign_manifest
 from gridveil.publish.manifest import COST, LOSSES, SCHEMA, UNUSED_COST, schema_faults
 from gridveil.repair.certify import certify, report_unused
+from gridveil.repair.repair import promised
 
 
 def verify(directory: Path | str) -> Certificate:
@@ -39,8 +40,11 @@ def verify(directory: Path | str) -> Certificate:
     promise = record["fidelity"]
     fidelity = Fidelity(promise["beta"], promise["bound_factor"], promise["loss_within"])
     inputs = {one["name"]: one for one in record["public_inputs"]}
-    if not foreign and min(_tolerances(inputs, profile, fidelity)) <= 0:
-        foreign = ["a beta that is finer than the rounding of the declared cost"]
+    if not foreign:
+        try:
+            promised(_facts(inputs, profile), fidelity)
+        except RepairFailed as fault:
+            foreign = [str(fault)]
     checks.append(_count("things that no release has", foreign))
     if foreign:
         return Certificate(tuple(checks))
@@ -65,11 +69,6 @@ def verify(directory: Path | str) -> Certificate:
     certified = replace(certified, unused=report_unused(grid, lines, profile, inputs[COST]["steps"], costs))
     checks.append(_count("faults of the stored certificate", foreign_certificate(stored, certified)))
     return Certificate((*checks, *certified.checks), certified.unused)
-
-
-def _tolerances(inputs: Mapping[str, Any], profile: Profile, fidelity: Fidelity) -> list[float]:
-    facts = _facts(inputs, profile)
-    return [fidelity.beta - facts.rounding(k) * (1 + fidelity.beta) for k in range(len(facts.snapshots))]
 
 
 def _facts(inputs: Mapping[str, Any], profile: Profile) -> PublicFacts:
