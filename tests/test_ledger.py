@@ -10,9 +10,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gridveil.errors import BudgetExceeded, LedgerError
-from gridveil.privacy.ledger import Ledger, default_path
+from gridveil.privacy.ledger import Charge, Ledger, composed, default_path
 
 
 @pytest.fixture
@@ -39,6 +41,45 @@ def test_limit(ledger: Ledger) -> None:
     assert ledger.spent(network) == (1.0, 1.0)
     with pytest.raises(LedgerError, match="finite"):
         ledger.set_limit(network, float("inf"))
+
+
+def test_losses_are_counted_at_the_largest_alpha(ledger: Ledger) -> None:
+    """ε = 1 for changes up to 0.01 is 10 for changes up to 0.1: whatever the order, both together cost 11 there."""
+    for name, order in (("up", (0.01, 0.1)), ("down", (0.1, 0.01))):
+        network = ledger.fingerprint(name.encode())
+        first, second = (ledger.charge(network, 1.0, {}, alpha=alpha, unit="relative") for alpha in order)
+        assert (first.cumulative, first.within) == (1.0, {"relative": order[0]})
+        assert second.cumulative == pytest.approx(11.0)
+        assert second.within == {"relative": 0.1}
+        assert ledger.spent(network)[0] == second.cumulative
+    other = ledger.charge(network, 0.5, {}, alpha=7.0, unit="p.u.")
+    assert other.cumulative == pytest.approx(11.5)
+    assert other.within == {"relative": 0.1, "p.u.": 7.0}
+
+
+def test_a_limit_is_for_the_largest_alpha(ledger: Ledger) -> None:
+    network = ledger.fingerprint(b"grid")
+    ledger.set_limit(network, 3.0)
+    ledger.charge(network, 1.0, {}, alpha=0.1, unit="relative")
+    with pytest.raises(BudgetExceeded, match=r"cost 10; .* spent 1 of its limit 3, .* up to α = 0\.1 relative"):
+        ledger.charge(network, 1.0, {}, alpha=0.01, unit="relative")
+    with pytest.raises(BudgetExceeded, match=r"cost 10; .* up to α = 1 relative"):
+        ledger.charge(network, 1.0, {}, alpha=1.0, unit="relative")
+    assert ledger.charge(network, 1.0, {}, alpha=0.05, unit="relative").cumulative == pytest.approx(3.0)
+
+
+positive = st.floats(0.01, 10.0)
+
+
+@given(st.lists(st.tuples(positive, positive), min_size=1, max_size=5), st.floats(0.0, 1.0))
+def test_composition_bounds_laplace_draws_and_is_reached(releases: list[tuple[float, float]], share: float) -> None:
+    """The exact loss of independent Laplace draws of scale α/ε at distance d is Σ ε·d/α."""
+    total, within = composed([Charge(epsilon, alpha, "relative") for epsilon, alpha in releases])
+    largest = max(alpha for _, alpha in releases)
+    assert within == {"relative": largest}
+    exact = sum(epsilon * (share * largest) / alpha for epsilon, alpha in releases)
+    assert exact <= total * (1 + 1e-12)
+    assert share < 1.0 or exact == pytest.approx(total)
 
 
 def test_fingerprints_differ_between_ledgers(ledger: Ledger, tmp_path: Path) -> None:

@@ -127,6 +127,7 @@ def test_a_real_release_end_to_end(tmp_path: Path) -> None:
     assert schema_faults(record, SCHEMA) == []
     assert record["privacy"]["loss"] == 1.0
     assert record["privacy"]["cumulative_loss"] == 1.0
+    assert record["privacy"]["cumulative_within"] == [{"alpha": 0.1, "unit": "relative (0.1 means ten per cent)"}]
     assert record["public_inputs"][0] == {
         "name": "optimal dispatch cost of the original network", "steps": [1], "value": [2178.0], "source": "declared", "digits": 4,
     }  # fmt: skip
@@ -134,6 +135,22 @@ def test_a_real_release_end_to_end(tmp_path: Path) -> None:
     again = gv.release(gv.seal("case14"), PLAN, ledger=book)
     assert again.manifest["privacy"]["cumulative_loss"] == 2.0
     assert not np.array_equal(again.lines.b, made.lines.b)
+
+
+def test_a_release_at_a_smaller_alpha_is_counted_at_the_larger_one(tmp_path: Path) -> None:
+    """And whoever leaves it out of the manifest, or counts it as if it were not, is found out."""
+    book = gv.Ledger.open(tmp_path / "ledger.db")
+    gv.release(gv.seal("case5_pjm"), gv.Plan(epsilon=1.0, alpha=0.1, beta=0.01), ledger=book)
+    made = gv.release(gv.seal("case5_pjm"), gv.Plan(epsilon=1.0, alpha=0.05, beta=0.01), ledger=book)
+    privacy = made.manifest["privacy"]
+    assert (privacy["loss"], privacy["cumulative_loss"]) == (1.0, 3.0)
+    assert [one["alpha"] for one in privacy["cumulative_within"]] == [0.1]
+    target = made.write(tmp_path / "out")
+    assert gv.verify(target).passed
+    assert not _forged(target, "manifest.json", lambda m: m["privacy"].update(cumulative_loss=1.9)).passed
+    less = [{**privacy["cumulative_within"][0], "alpha": 0.01}]
+    assert not _forged(target, "manifest.json", lambda m: m["privacy"].update(cumulative_within=less)).passed
+    assert not _forged(target, "manifest.json", lambda m: m["privacy"].update(cumulative_within=None)).passed
 
 
 def test_nothing_of_the_input_survives(tiny: Bend, tmp_path: Path) -> None:

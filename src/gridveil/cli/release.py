@@ -212,6 +212,9 @@ def _print_release(case: str, target: Path, made: Release) -> None:
     )
     if privacy["differentially_private"]:
         spent = f"loss {privacy['loss']:.6g}, {privacy['cumulative_loss']:.6g} in all"
+        largest = max(one["alpha"] for one in privacy["cumulative_within"] if one["unit"] == privacy["alpha_unit"])
+        if largest > privacy["alpha"]:
+            spent += f" (counted up to α = {largest:g}, the largest so far)"
         table.add_row("privacy", f"ε = {privacy['epsilon']:g}, α = {privacy['alpha']:g}", spent)
     for check in bundle.worst_of_steps(made.certificate.checks):
         table.add_row(escape(check.name), f"≤ {check.limit:.4g}", f"{_mark(check.passed)} {check.value:.2e}")

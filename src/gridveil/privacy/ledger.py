@@ -3,6 +3,9 @@
 One SQLite file in WAL mode with full synchronisation. Entries are only ever appended; each carries a keyed hash of
 itself and of its predecessor, and a keyed head guards the end, so that a changed, removed or foreign entry is found and
 named. A network is known by a keyed fingerprint of its public shape, which says nothing to whoever lacks the key.
+
+A loss is for changes up to some α. Losses for different α do not simply add: each is counted at the largest α of its
+unit (docs/proofs/composition.md).
 """
 
 from __future__ import annotations
@@ -15,12 +18,12 @@ import secrets
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridveil.errors import BudgetExceeded, LedgerError
 
@@ -36,12 +39,16 @@ _APPLICATION = 0x47560001
 
 @dataclass(frozen=True)
 class Receipt:
-    """A charge that is on disk: its entry number, the network, and what the network has spent with it."""
+    """A charge that is on disk: its entry number, the network, and what the network has spent with it.
+
+    `cumulative` is for changes up to `within`, which has an α for every unit that was ever charged.
+    """
 
     entry: int
     network: str
     loss: float
     cumulative: float
+    within: dict[str, float]
     limit: float | None
 
 
@@ -55,6 +62,22 @@ class Entry:
     network: str
     loss: float
     details: dict[str, Any]
+
+
+class Charge(NamedTuple):
+    """A loss for changes up to `alpha` of a unit."""
+
+    loss: float
+    alpha: float
+    unit: str
+
+
+def composed(charges: Sequence[Charge]) -> tuple[float, dict[str, float]]:
+    """What charges cost together, and the α of every unit up to which that is so: the largest that was charged."""
+    within: dict[str, float] = {}
+    for charge in charges:
+        within[charge.unit] = max(charge.alpha, within.get(charge.unit, 0.0))
+    return sum(charge.loss * (within[charge.unit] / charge.alpha) for charge in charges), within
 
 
 def default_path() -> Path:
@@ -100,17 +123,22 @@ class Ledger:
         """The ledger's name for a network."""
         return hmac.new(self._key, b"network" + shape, hashlib.sha256).hexdigest()[:32]
 
-    def charge(self, network: str, loss: float, details: dict[str, Any]) -> Receipt:
+    def charge(
+        self, network: str, loss: float, details: dict[str, Any], *, alpha: float = 1.0, unit: str = ""
+    ) -> Receipt:
         """Write a charge and return when it is on disk; refuse it if it exceeds the network's limit."""
         with self._transaction() as connection:
-            spent, limit = self._state(connection, network)
-            if limit is not None and spent + loss > limit * (1 + 1e-12):
+            charges, limit = self._state(connection, network)
+            spent, _ = composed(charges)
+            total, within = composed([*charges, Charge(loss, alpha, unit)])
+            if limit is not None and total > limit * (1 + 1e-12):
                 raise BudgetExceeded(
-                    f"the release would cost {loss:.6g}; this network has spent {spent:.6g} of its limit {limit:.6g}. "
-                    "Nothing was charged; raise the limit with 'gridveil ledger set-limit' if that is meant"
+                    f"the release would cost {total - spent:.6g}; this network has spent {spent:.6g} of its limit "
+                    f"{limit:.6g}, counted for changes up to α = {_distances(within)}. Nothing was charged; raise the "
+                    "limit with 'gridveil ledger set-limit' if that is meant"
                 )
-            number = self._append(connection, "charge", network, loss, details)
-        return Receipt(number, network, loss, spent + loss, limit)
+            number = self._append(connection, "charge", network, loss, {**details, "alpha": alpha, "unit": unit})
+        return Receipt(number, network, loss, total, within, limit)
 
     def set_limit(self, network: str, limit: float) -> None:
         """Set the most a network may ever spend; a limit is an entry like any other."""
@@ -120,22 +148,24 @@ class Ledger:
             self._append(connection, "limit", network, 0.0, {"limit": limit})
 
     def spent(self, network: str) -> tuple[float, float | None]:
-        """(spent, limit) of a network."""
+        """(spent, limit) of a network, for changes up to the largest α charged."""
         with self._connection() as connection:
-            return self._state(connection, network)
+            charges, limit = self._state(connection, network)
+        return composed(charges)[0], limit
 
     def entries(self) -> list[Entry]:
         """Every entry, checked against the chain."""
         with self._connection() as connection:
             return self._checked(connection)
 
-    def _state(self, connection: sqlite3.Connection, network: str) -> tuple[float, float | None]:
-        spent, limit = 0.0, None
+    def _state(self, connection: sqlite3.Connection, network: str) -> tuple[list[Charge], float | None]:
+        charges, limit = list[Charge](), None
         for entry in self._checked(connection):
-            if entry.network == network:
-                spent += entry.loss
-                limit = entry.details["limit"] if entry.kind == "limit" else limit
-        return spent, limit
+            if entry.network == network and entry.kind == "limit":
+                limit = entry.details["limit"]
+            elif entry.network == network:
+                charges.append(Charge(entry.loss, entry.details["alpha"], entry.details["unit"]))
+        return charges, limit
 
     def _append(
         self, connection: sqlite3.Connection, kind: str, network: str, loss: float, details: dict[str, Any]
@@ -207,6 +237,10 @@ class Ledger:
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+
+
+def _distances(within: dict[str, float]) -> str:
+    return " and ".join(f"{alpha:g} {unit}".strip() for unit, alpha in within.items())
 
 
 def _create_key(path: Path) -> None:

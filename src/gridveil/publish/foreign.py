@@ -77,6 +77,11 @@ def _foreign_privacy(record: Mapping[str, Any]) -> list[str]:
     spent = privacy["loss"] is not None and privacy["loss"] > 0 and privacy["ledger_entry"] is not None
     if privacy["differentially_private"] is not spent or spent is not (record["warning"] is None):
         faults.append("privacy without a charge, or research mode without its warning")
+    within = {one["unit"]: one["alpha"] for one in privacy["cumulative_within"] or []}
+    reach = within.get(privacy["alpha_unit"], 0.0)
+    total = privacy["cumulative_loss"] or 0.0
+    if spent and (reach < privacy["alpha"] or total < (1 - 1e-9) * privacy["loss"] * reach / privacy["alpha"]):
+        faults.append("a cumulative loss that leaves out this release")
     return faults
 
 

@@ -21,7 +21,7 @@ from gridveil.publish.plan import Plan
 from gridveil.repair.repair import DIGITS
 from gridveil.sealed.facts import DIGITS as DECLARED
 
-FORMAT = "gridveil-release-2"
+FORMAT = "gridveil-release-3"
 COST = "optimal dispatch cost of the original network"
 UNUSED_COST = f"{COST}, at steps without a promise"
 LOSSES = "active losses of the original network (p.u.)"
@@ -57,6 +57,9 @@ def manifest(
             "alpha_unit": method.alpha_unit,
             "loss": loss if private else None,
             "cumulative_loss": receipt.cumulative if receipt else None,
+            "cumulative_within": [{"alpha": alpha, "unit": unit} for unit, alpha in receipt.within.items()]
+            if receipt
+            else None,
             "limit": receipt.limit if receipt else None,
             "ledger_entry": receipt.entry if receipt else None,
             "draws": 1,
@@ -166,8 +169,9 @@ SCHEMA: dict[str, Any] = {
         mechanism=_object(name={"enum": ["log", "additive", "paper"]}, version=_COUNT, adjacency=_TEXT),
         privacy=_object(
             differentially_private={"type": "boolean"}, epsilon=_NUMBER, alpha=_NUMBER, alpha_unit=_TEXT,
-            loss=_maybe(_NUMBER), cumulative_loss=_maybe(_NUMBER), limit=_maybe(_NUMBER), ledger_entry=_maybe(_COUNT),
-            draws={"const": 1}, noise=_TEXT,
+            loss=_maybe(_NUMBER), cumulative_loss=_maybe(_NUMBER),
+            cumulative_within=_maybe(_list(_object(alpha=_NUMBER, unit=_TEXT))), limit=_maybe(_NUMBER),
+            ledger_entry=_maybe(_COUNT), draws={"const": 1}, noise=_TEXT,
         ),
         fidelity=_object(beta=_NUMBER, bound_factor=_NUMBER, loss_within=_maybe(_NUMBER)),
         public_inputs=_list(

@@ -116,8 +116,10 @@ def release(
     receipt = None
     if noise.private:
         ledger = ledger or Ledger.open()
-        details = {"mechanism": method.name, "epsilon": plan.epsilon, "alpha": plan.alpha, "unit": method.alpha_unit}
-        receipt = ledger.charge(ledger.fingerprint(shape(grid)), loss, details)
+        details = {"mechanism": method.name, "epsilon": plan.epsilon}
+        receipt = ledger.charge(
+            ledger.fingerprint(shape(grid)), loss, details, alpha=float(plan.alpha), unit=method.alpha_unit
+        )
     noisy = method.perturb(network, plan.epsilon, float(plan.alpha), noise)
     names = network.bus_names if plan.keep_names else None
     public = _Public(grid, noisy, facts, others if plan.declare_unused and unused else None, profile, names)

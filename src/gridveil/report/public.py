@@ -78,7 +78,9 @@ def _loss(privacy: dict[str, Any]) -> str:
         spent += f"; all releases of this network together spent {number(privacy['cumulative_loss'], 6)}"
         if privacy["limit"] is not None:
             spent += f" of the operator's limit of {number(privacy['limit'], 6)}"
-        spent += f". Whoever has all of them can change their odds by {odds(privacy['cumulative_loss'])}"
+        within = " and ".join(f"{number(one['alpha'])} {one['unit']}" for one in privacy["cumulative_within"])
+        spent += f". For changes up to α = {within}, whoever has all of them can change their odds by "
+        spent += odds(privacy["cumulative_loss"])
     return spent + "."
 
 

@@ -9,7 +9,7 @@ from gridveil.grid import LineParameters, Network
 from gridveil.grid.profile import Profile
 from gridveil.nlp.opf import Solution, opf_model, solve_opf
 from gridveil.privacy.noise import SeededNoise
-from gridveil.publish.pipeline import Release, release
+from gridveil.publish.pipeline import Release, Repairer, release
 from gridveil.publish.plan import Plan
 from gridveil.repair.repair import repair
 from gridveil.sealed.mechanisms import mechanism
@@ -31,9 +31,11 @@ def plan_of(settings: Settings) -> Plan:
     )
 
 
-def released(network: Network, settings: Settings, seed: int, profile: Profile | None = None) -> Release:
+def released(
+    network: Network, settings: Settings, seed: int, profile: Profile | None = None, repairer: Repairer = repair
+) -> Release:
     """One release in research mode; the repair runs in this process, since nothing here is published."""
-    return release(split(network), plan_of(settings), noise=SeededNoise(seed), repairer=repair, profile=profile)
+    return release(split(network), plan_of(settings), noise=SeededNoise(seed), repairer=repairer, profile=profile)
 
 
 def drawn(network: Network, settings: Settings, seed: int) -> NoisyLines:
