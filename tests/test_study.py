@@ -11,9 +11,11 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,6 +33,7 @@ from gridveil.errors import StudyError
 from gridveil.study import store as store_module
 from gridveil.study.catalogue import STUDIES
 from gridveil.study.declare import Task
+from gridveil.study.frontier import closest
 from gridveil.study.runner import run_study
 from gridveil.study.store import Store, read_results
 from tests.studies import COUNT, DIES, FAILS, KILLS
@@ -287,7 +290,6 @@ def test_an_existing_cluster(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["nonsense", "--out", "X"], "there is no study 'nonsense'"),
-        (["costs"], "--out is missing"),
         (["costs", "--out", "X", "--cases", "case999"], "case999"),
         (["costs", "--out", "X", "--cases", "case5,case5"], "two cases are named case5"),
         (["costs", "--out", "X", "--draws", "0"], "at least one draw"),
@@ -303,6 +305,15 @@ def test_bad_input(tmp_path: Path, arguments: list[str], words: str) -> None:
     done = CliRunner().invoke(app, ["study", *[str(tmp_path / "out") if one == "X" else one for one in arguments]])
     assert done.exit_code == 2, done.output
     assert words in " ".join(done.stderr.split())
+
+
+def test_results_go_to_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    few = ["--set", "mechanism=log", "--set", "alpha=0.1", "--set", "beta=0.01"]
+    done = CliRunner().invoke(app, ["study", "costs", "--cases", "case5", "--draws", "1", "--workers", "1", *few])
+    assert done.exit_code == 0, done.output
+    assert "gridveil report results" in " ".join(done.stdout.split())
+    assert rows(results(tmp_path / "results", "costs"))[0]["feasible"]
 
 
 def test_the_list_of_studies() -> None:
@@ -321,6 +332,20 @@ def test_every_study_gives_the_columns_it_declares(name: str) -> None:
     for row in made:
         assert set(row) == set(study.columns)
         pa.Table.from_pylist([row], schema=pa.schema([(c, store_module._TYPES[k]) for c, k in study.columns.items()]))
+
+
+def test_frontier_takes_the_channel_that_tells_most() -> None:
+    """With no noise that is the released value; with much of it charging, if that was left alone; else the ratings."""
+    network = gv.load("case39_epri")
+    assert closest(network, network).name == "released value"
+    assert closest(network, network).median_error == 0.0
+    rng = np.random.default_rng(1)
+    factor = np.exp(rng.laplace(0.0, 3.0, network.grid.n_line))
+    noisy = replace(network.lines, g=network.lines.g * factor, b=network.lines.b * factor)
+    assert closest(network, gv.Network(network.grid, noisy)).name == "charging"
+    found = closest(network, gv.Network(network.grid, replace(noisy, bc=0.0 * noisy.bc)))
+    assert found.name == "rating"
+    assert 0.2 < found.median_error < 1.0
 
 
 def test_scale_is_measured_in_a_process_of_its_own() -> None:

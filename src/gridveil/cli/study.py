@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def study(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which study; none lists them.")] = None,
-    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Directory of results.")] = None,
+    out_dir: Annotated[Path, typer.Option("--out", metavar="DIR", help="Directory of results.")] = Path("results"),
     cases: Annotated[
         list[str] | None, typer.Option("--cases", help="Shipped cases or files, several times or with commas.")
     ] = None,
@@ -50,8 +50,6 @@ def study(
             from gridveil.study.runner import run_study
         except ImportError as missing:
             raise StudyError(f"studies need {missing.name}; install gridveil[study]") from None
-        if out_dir is None:
-            raise StudyError("--out is missing: give the directory of results")
         files = [part.strip() for case in cases or [] for part in case.split(",") if part.strip()] or None
         given = _settings(chosen, settings or [])
         bar = Progress(
@@ -115,3 +113,4 @@ def _print_summary(made: Summary) -> None:
     )
     if made.first_error:
         err.print(f"[yellow]the first failure:[/] {escape(made.first_error)}")
+    out.print(f"[dim]gridveil report {escape(made.out)} -o report.html shows them (INTERNAL)[/]")

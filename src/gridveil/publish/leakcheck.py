@@ -41,6 +41,11 @@ def leakcheck(original: Case, released: Case) -> tuple[Channel, ...]:
     truth, public = to_network(original), to_network(released)
     if truth.grid.n_line != public.grid.n_line or not np.array_equal(truth.grid.buses.number, public.grid.buses.number):
         raise ReleaseError("the two files do not have the same buses and lines in service; is this the right original?")
+    return (*reconstructions(truth, public), _solved_state(original, released, public))
+
+
+def reconstructions(truth: Network, public: Network) -> tuple[Channel, ...]:
+    """Every channel that predicts reactances from the numbers of the released network."""
     x = truth.lines.impedance()[1]
     return (
         _released_value(x, public),
@@ -48,7 +53,6 @@ def leakcheck(original: Case, released: Case) -> tuple[Channel, ...]:
         _ratio(truth, public),
         _charging(x, public),
         _ratings(x, public),
-        _solved_state(original, released, public),
     )
 
 

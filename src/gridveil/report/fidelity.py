@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from math import isfinite
 
@@ -219,7 +220,7 @@ def gaps(results: Results) -> Section:
 
 
 _FRONTIER = {
-    "reconstruction_error_pct": ("Median error of x", "%"),
+    "reconstruction_error_pct": ("Error of a reader's best guess of x", "%"),
     "cost_error_pct": ("Cost error", "%"),
     "gap_change_points": ("Change of the QC gap", "points"),
     "similarity": ("Attack similarity", "%"),
@@ -245,9 +246,10 @@ def frontier(results: Results) -> Section:
             charts.append(
                 Chart(
                     f"What α and ε do on {case}, mechanism {mechanism}",
-                    "Means with 95 % intervals. The first panel is what an attacker misses of the reactances; the next "
-                    "two are what an honest user loses; the last two are what a flow attack with a budget of 10 % "
-                    "still finds and does.",
+                    "Means with 95 % intervals. The first panel is the leak check's: the median error of the "
+                    "reactances as told by the channel that tells them best (released values, charging, ratings, "
+                    "ratios); the next two are what an honest user loses; the last two are what a flow attack with a "
+                    "budget of 10 % still finds and does.",
                     tuple(panels),
                     3,
                 )
@@ -256,6 +258,11 @@ def frontier(results: Results) -> Section:
     def mean(measure: str) -> Callable[[Results], str]:
         return lambda part: interval(mean_of(part.column(measure)))
 
+    def channel(part: Results) -> str:
+        found = Counter(name for name in part.column("channel") if name)
+        return ", ".join(f"{name} {count}" for name, count in found.most_common())
+
     columns = [(f"{words} ({unit})", mean(measure)) for measure, (words, unit) in _FRONTIER.items()]
+    columns.insert(1, ("by", channel))
     sheet = sheet_of("Means with 95 % intervals", results, {**_SETTING, "epsilon": "ε"}, columns)
     return Section(tuple(charts), (sheet,))
