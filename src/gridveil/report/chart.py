@@ -53,6 +53,10 @@ class Series:
     boxes: tuple[Box, ...] = ()
     words: tuple[str, ...] = ()
 
+    def heights(self) -> tuple[float, ...]:
+        """What it reaches along y: its points, or the ends of its boxes."""
+        return self.y + tuple(end for box in self.boxes for end in (box.low, box.high))
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -72,7 +76,7 @@ class Panel:
 
     def ticks(self, axis: Literal["x", "y"]) -> tuple[float, ...] | None:
         """Values worth naming on an axis of numbers: the data's own along x if few, else 1, 2 and 5 of a logarithm."""
-        values = {v for one in self.series for v in (one.x if axis == "x" else one.y) if not isinstance(v, str)}
+        values = {v for one in self.series for v in (one.x if axis == "x" else one.heights()) if not isinstance(v, str)}
         log = self.x_log if axis == "x" else self.y_log
         if axis == "x" and 1 < len(values) <= 8 and self.x_range is None and not (log and len(values) > 5):
             return tuple(sorted(values))

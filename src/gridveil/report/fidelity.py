@@ -195,7 +195,8 @@ def gaps(results: Results) -> Section:
                 original = mean_of(here.column("original_pct"))
                 level = None if original is None else original.mean
                 title = f"{relaxation.upper()}, β = {number(beta)} · original {number(level)} %"
-                panels.append(Panel(title, series, "α", "optimality gap (%)", reference=level))
+                positive = all(box.low > 0 for one in series for box in one.boxes) and (level or 0) > 0
+                panels.append(Panel(title, series, "α", "optimality gap (%)", y_log=positive, reference=level))
         charts.append(
             Chart(
                 f"Optimality gaps of {case}",
@@ -259,7 +260,7 @@ def frontier(results: Results) -> Section:
         return lambda part: interval(mean_of(part.column(measure)))
 
     def channel(part: Results) -> str:
-        found = Counter(name for name in part.column("channel") if name)
+        found = Counter(row["channel"] for row in part.rows)
         return ", ".join(f"{name} {count}" for name, count in found.most_common())
 
     columns = [(f"{words} ({unit})", mean(measure)) for measure, (words, unit) in _FRONTIER.items()]

@@ -185,7 +185,7 @@ def _boxes(axis: Any, one: Series, names: list[str], index: int, many: int) -> N
         stats, positions=place, widths=width * 0.8, showfliers=False, patch_artist=True, manage_ticks=False, zorder=2,
         boxprops={"facecolor": look.colour, "edgecolor": look.colour, "alpha": 0.85, "hatch": look.hatch,
                   "linewidth": 0.7},
-        medianprops={"color": "white", "linewidth": 1.1}, whiskerprops={"color": look.colour, "linewidth": 0.8},
+        medianprops={"color": INK, "linewidth": 1.1}, whiskerprops={"color": look.colour, "linewidth": 0.8},
         capprops={"color": look.colour, "linewidth": 0.8},
     )  # fmt: skip
 
