@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,14 @@ from gridveil.cli.main import app
 from gridveil.errors import CertificateFailed, PrivacyError, ReleaseError, RepairFailed
 from gridveil.exchange.types import Certificate, Repair
 from gridveil.grid import LineParameters, Network
+from gridveil.privacy.ledger import Charge
 from gridveil.privacy.noise import Noise, SeededNoise
 from gridveil.publish import bundle
 from gridveil.publish.manifest import SCHEMA, schema_faults
-from gridveil.publish.pipeline import release
+from gridveil.publish.pipeline import release, shape
 from gridveil.repair.repair import repair
+from gridveil.report.public import public_report
+from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
 
 from .conftest import Bend
@@ -127,7 +131,9 @@ def test_a_real_release_end_to_end(tmp_path: Path) -> None:
     assert schema_faults(record, SCHEMA) == []
     assert record["privacy"]["loss"] == 1.0
     assert record["privacy"]["cumulative_loss"] == 1.0
-    assert record["privacy"]["cumulative_within"] == [{"alpha": 0.1, "unit": "relative (0.1 means ten per cent)"}]
+    assert record["privacy"]["cumulative_within"] == [
+        {"mechanism": "log", "alpha": 0.1, "unit": "relative (0.1 means ten per cent)"}
+    ]
     assert record["public_inputs"][0] == {
         "name": "optimal dispatch cost of the original network", "steps": [1], "value": [2178.0], "source": "declared", "digits": 4,
     }  # fmt: skip
@@ -151,6 +157,62 @@ def test_a_release_at_a_smaller_alpha_is_counted_at_the_larger_one(tmp_path: Pat
     less = [{**privacy["cumulative_within"][0], "alpha": 0.01}]
     assert not _forged(target, "manifest.json", lambda m: m["privacy"].update(cumulative_within=less)).passed
     assert not _forged(target, "manifest.json", lambda m: m["privacy"].update(cumulative_within=None)).passed
+
+
+def test_a_release_says_what_earlier_ones_left_open(tmp_path: Path) -> None:
+    """`paper` published ratios and charging, and its loss tells max|b/g|: `log` after it says so, and rounds the sum."""
+    book = gv.Ledger.open(tmp_path / "ledger.db")
+    secret = gv.seal("case14")
+    loss = mechanism("paper").loss(secret, 1.0)
+    book.charge(book.fingerprint(shape(secret.grid)), Charge(loss, 5.0, "per unit of conductance", "paper"))
+    made = gv.release(secret, PLAN, ledger=book)
+    privacy, left = made.manifest["privacy"], made.manifest["not_protected"]
+    assert 3.0 < 1.0 + loss < privacy["cumulative_loss"] == 3.1
+    assert "the charging of every line, by an earlier release of this network" in left
+    assert any("ratio of susceptance to conductance of every line, exactly, by an earlier" in one for one in left)
+    assert "touches nothing that one of them left unprotected" in public_report(made)
+    target = made.write(tmp_path / "out")
+    assert gv.verify(target).passed
+    assert not _forged(target, "manifest.json", lambda m: m.update(not_protected=left[:-1])).passed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m["privacy"].update(loss=0.001, cumulative_loss=0.001),
+        lambda m: m["privacy"].update(alpha_unit="relative (0.1 means ten per cent)"),
+        lambda m: m["privacy"].update(cumulative_loss=50.0, limit=1.0),
+        lambda m: m["privacy"]["cumulative_within"][0].update(unit="something else"),
+        lambda m: m["mechanism"].update(adjacency="Everything is protected."),
+        lambda m: m["mechanism"].update(version=7),
+        lambda m: m.update(not_protected=[]),
+    ],
+)
+def test_verify_rejects_claims_that_the_mechanism_does_not_make(
+    private_bundle: Path, change: Callable[[dict[str, Any]], Any]
+) -> None:
+    assert not _forged(private_bundle, "manifest.json", change).passed
+
+
+@pytest.fixture
+def private_bundle(tmp_path: Path) -> Path:
+    plan = gv.Plan(epsilon=1.0, alpha=0.1, beta=0.01, mechanism="additive")
+    made = gv.release(gv.seal("case5_pjm"), plan, ledger=gv.Ledger.open(tmp_path / "ledger.db"))
+    target = made.write(tmp_path / "out")
+    assert gv.verify(target).passed
+    return target
+
+
+def test_a_line_out_of_service_opens_no_new_account() -> None:
+    """The ledger knows a network by its buses."""
+    whole = gv.load("case14_ieee")
+    case = gv.read_case("case14_ieee")
+    branch = case.branch.copy()
+    branch[(branch[:, 0] == 9) & (branch[:, 1] == 14), 10] = 0.0
+    less = to_network(replace(case, branch=branch))
+    assert less.grid.n_line == whole.grid.n_line - 1
+    assert shape(less.grid) == shape(whole.grid)
+    assert shape(gv.load("case5_pjm").grid) != shape(whole.grid)
 
 
 def test_nothing_of_the_input_survives(tiny: Bend, tmp_path: Path) -> None:
@@ -464,6 +526,21 @@ def run(*arguments: str, code: int = 0) -> Any:
     result = runner.invoke(app, list(arguments))
     assert result.exit_code == code, result.output
     return result
+
+
+def test_a_dry_run_counts_as_the_ledger_would(tmp_path: Path) -> None:
+    path = tmp_path / "l.db"
+    book = gv.Ledger.open(path)
+    network = book.fingerprint(shape(gv.load("case14").grid))
+    book.charge(network, Charge(1.0, 0.1, "relative (0.1 means ten per cent)", "log"))
+    book.set_limit(network, 3.0)
+    options = ["release", "case14", "--ledger", str(path), "--dry-run"]
+    dry = json.loads(run(*options, "--alpha", "0.01", "--json").stdout)
+    assert (dry["loss"], dry["spent_before"], dry["refused"]) == (1.0, 1.0, True)
+    assert dry["spent_after"] == pytest.approx(11.0)
+    assert "would be refused" in run(*options, "--alpha", "0.01").stdout
+    assert "refused" not in run(*options).stdout
+    assert len(book.entries()) == 2
 
 
 def test_command_line(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def set_limit(
         if as_json:
             print_json({"status": "set", "network": network, "limit": limit, "spent": spent})
         else:
-            out.print(f"limit {limit:g} for network {network[:12]}, which has spent {spent:.6g}")
+            out.print(f"limit {limit:g} for network {network[:12]}, which has spent {spent:.6g} at the largest α")
 
 
 @app.command()

@@ -18,7 +18,7 @@ from gridveil.cli.output import err, out, print_json, reporting
 from gridveil.errors import ReleaseError
 from gridveil.exchange.types import Certificate, Check
 from gridveil.nlp.solver import Status
-from gridveil.privacy.ledger import Ledger, default_path
+from gridveil.privacy.ledger import Account, Charge, Ledger, composed, default_path, distances
 from gridveil.privacy.noise import Noise, SeededNoise
 from gridveil.publish import bundle
 from gridveil.publish.manifest import RESEARCH, stays_public
@@ -140,21 +140,24 @@ def _noise(research: bool, seed: int | None) -> Noise | None:
 def _print_dry_run(
     case: str, network: SecretNetwork, plan: Plan, path: Path | None, used: int, horizon: int, as_json: bool
 ) -> None:
-    loss = plan.method.loss(network, plan.epsilon)
-    where = path or default_path()
-    spent, limit = 0.0, None
+    method, where = plan.method, path or default_path()
+    charge = Charge(method.loss(network, plan.epsilon), float(plan.alpha), method.alpha_unit, method.name)
+    account = Account(0.0, *composed([charge]), None)
     if where.exists():
         book = Ledger.open(where)
-        spent, limit = book.spent(book.fingerprint(shape(network.grid)))
-    public = stays_public(plan, network.grid)
+        account = book.preview(book.fingerprint(shape(network.grid)), charge)
+    public = stays_public(method, network.grid, [one.mechanism for one in account.within])
     unused = horizon - used if plan.declare_unused else 0
     losses = used if plan.loss_within is not None else 0
     record = {
         "status": "dry_run",
         "case": case,
-        "loss": loss,
-        "spent_before": spent,
-        "limit": limit,
+        "loss": charge.loss,
+        "spent_before": account.spent,
+        "spent_after": account.total,
+        "counted_within": [one._asdict() for one in account.within],
+        "limit": account.limit,
+        "refused": account.refused,
         "public_costs": used,
         "public_costs_of_unused_steps": unused,
         "public_losses": losses,
@@ -168,8 +171,12 @@ def _print_dry_run(
         "mechanism", f"{plan.mechanism}, ε = {plan.epsilon:g}, α = {plan.alpha:g} {escape(plan.method.alpha_unit)}"
     )
     table.add_row(
-        "loss", f"[bold]{loss:.6g}[/], on top of {spent:.6g} spent; limit {limit if limit is not None else 'none'}"
+        "loss",
+        f"[bold]{charge.loss:.6g}[/]; {account.spent:.6g} spent before, {account.total:.6g} after, counted up to "
+        f"α = {escape(distances(account.within))}",
     )
+    limit = "none" if account.limit is None else f"{account.limit:.6g}"
+    table.add_row("limit", limit + (": [bold red]would be refused[/]" if account.refused else ""))
     costs = "the dispatch cost" if used == 1 else f"the dispatch cost of {used} steps"
     table.add_row("becomes public", costs + (" (published)" if plan.published_costs else " to 4 digits"))
     if unused:

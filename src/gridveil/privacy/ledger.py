@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,18 +38,58 @@ PRAGMA user_version = 1;
 _APPLICATION = 0x47560001
 
 
+class Charge(NamedTuple):
+    """A loss for changes up to `alpha` in the unit of a mechanism."""
+
+    loss: float
+    alpha: float
+    unit: str
+    mechanism: str
+
+
+class Within(NamedTuple):
+    """Up to which change a cumulative loss holds, for the releases of one mechanism."""
+
+    mechanism: str
+    alpha: float
+    unit: str
+
+
+class Account(NamedTuple):
+    """What a network has spent, and what it would have with one more charge."""
+
+    spent: float
+    total: float
+    within: tuple[Within, ...]
+    limit: float | None
+
+    @property
+    def refused(self) -> bool:
+        return self.limit is not None and not self.total <= self.limit * (1 + 1e-12)
+
+
+def composed(charges: Sequence[Charge]) -> tuple[float, tuple[Within, ...]]:
+    """What charges cost together, each counted at the largest α of its unit, and which that is by mechanism."""
+    largest: dict[str, float] = {}
+    for charge in charges:
+        largest[charge.unit] = max(charge.alpha, largest.get(charge.unit, 0.0))
+    total = sum(charge.loss * (largest[charge.unit] / charge.alpha) for charge in charges)
+    units = {charge.mechanism: charge.unit for charge in charges}
+    return total, tuple(Within(mechanism, largest[unit], unit) for mechanism, unit in units.items())
+
+
 @dataclass(frozen=True)
 class Receipt:
     """A charge that is on disk: its entry number, the network, and what the network has spent with it.
 
-    `cumulative` is for changes up to `within`, which has an α for every unit that was ever charged.
+    `cumulative` is for changes up to what `within` says of every mechanism that was ever charged.
     """
 
     entry: int
     network: str
     loss: float
     cumulative: float
-    within: dict[str, float]
+    within: tuple[Within, ...]
     limit: float | None
 
 
@@ -62,22 +103,6 @@ class Entry:
     network: str
     loss: float
     details: dict[str, Any]
-
-
-class Charge(NamedTuple):
-    """A loss for changes up to `alpha` of a unit."""
-
-    loss: float
-    alpha: float
-    unit: str
-
-
-def composed(charges: Sequence[Charge]) -> tuple[float, dict[str, float]]:
-    """What charges cost together, and the α of every unit up to which that is so: the largest that was charged."""
-    within: dict[str, float] = {}
-    for charge in charges:
-        within[charge.unit] = max(charge.alpha, within.get(charge.unit, 0.0))
-    return sum(charge.loss * (within[charge.unit] / charge.alpha) for charge in charges), within
 
 
 def default_path() -> Path:
@@ -123,22 +148,27 @@ class Ledger:
         """The ledger's name for a network."""
         return hmac.new(self._key, b"network" + shape, hashlib.sha256).hexdigest()[:32]
 
-    def charge(
-        self, network: str, loss: float, details: dict[str, Any], *, alpha: float = 1.0, unit: str = ""
-    ) -> Receipt:
+    def charge(self, network: str, charge: Charge, details: dict[str, Any] | None = None) -> Receipt:
         """Write a charge and return when it is on disk; refuse it if it exceeds the network's limit."""
+        if not all(isfinite(value) and value > 0 for value in (charge.loss, charge.alpha)):
+            raise LedgerError(f"a loss of {charge.loss} at α = {charge.alpha} cannot be charged; both must be positive")
         with self._transaction() as connection:
-            charges, limit = self._state(connection, network)
-            spent, _ = composed(charges)
-            total, within = composed([*charges, Charge(loss, alpha, unit)])
-            if limit is not None and total > limit * (1 + 1e-12):
+            account = self._weighed(connection, network, charge)
+            if account.refused:
                 raise BudgetExceeded(
-                    f"the release would cost {total - spent:.6g}; this network has spent {spent:.6g} of its limit "
-                    f"{limit:.6g}, counted for changes up to α = {_distances(within)}. Nothing was charged; raise the "
-                    "limit with 'gridveil ledger set-limit' if that is meant"
+                    f"the release would cost {account.total - account.spent:.6g}; this network has spent "
+                    f"{account.spent:.6g} of its limit {account.limit:.6g}, counted for changes up to "
+                    f"α = {distances(account.within)}. Nothing was charged; raise the limit with "
+                    "'gridveil ledger set-limit' if that is meant"
                 )
-            number = self._append(connection, "charge", network, loss, {**details, "alpha": alpha, "unit": unit})
-        return Receipt(number, network, loss, total, within, limit)
+            body = {**(details or {}), "mechanism": charge.mechanism, "alpha": charge.alpha, "unit": charge.unit}
+            number = self._append(connection, "charge", network, charge.loss, body)
+        return Receipt(number, network, charge.loss, account.total, account.within, account.limit)
+
+    def preview(self, network: str, charge: Charge) -> Account:
+        """What a charge would come to; nothing is written."""
+        with self._connection() as connection:
+            return self._weighed(connection, network, charge)
 
     def set_limit(self, network: str, limit: float) -> None:
         """Set the most a network may ever spend; a limit is an entry like any other."""
@@ -164,8 +194,13 @@ class Ledger:
             if entry.network == network and entry.kind == "limit":
                 limit = entry.details["limit"]
             elif entry.network == network:
-                charges.append(Charge(entry.loss, entry.details["alpha"], entry.details["unit"]))
+                details = entry.details
+                charges.append(Charge(entry.loss, details["alpha"], details["unit"], details["mechanism"]))
         return charges, limit
+
+    def _weighed(self, connection: sqlite3.Connection, network: str, charge: Charge) -> Account:
+        charges, limit = self._state(connection, network)
+        return Account(composed(charges)[0], *composed([*charges, charge]), limit)
 
     def _append(
         self, connection: sqlite3.Connection, kind: str, network: str, loss: float, details: dict[str, Any]
@@ -239,8 +274,9 @@ class Ledger:
             connection.execute("COMMIT")
 
 
-def _distances(within: dict[str, float]) -> str:
-    return " and ".join(f"{alpha:g} {unit}".strip() for unit, alpha in within.items())
+def distances(within: Sequence[Within]) -> str:
+    """In words, up to which changes a cumulative loss holds."""
+    return " and ".join(dict.fromkeys(f"{one.alpha:g} {one.unit}".strip() for one in within))
 
 
 def _create_key(path: Path) -> None:

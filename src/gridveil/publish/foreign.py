@@ -14,7 +14,7 @@ from gridveil.exchange.types import Certificate
 from gridveil.grid import PublicGrid
 from gridveil.grid.profile import Profile
 from gridveil.publish import bundle
-from gridveil.publish.manifest import COST, LOSSES, UNUSED_COST
+from gridveil.publish.manifest import COST, LOSSES, UNUSED_COST, stays_public
 from gridveil.repair.certify import BOUNDS
 from gridveil.sealed.facts import DIGITS
 from gridveil.sealed.mechanisms import mechanism
@@ -43,7 +43,7 @@ def foreign_manifest(case: Case, grid: PublicGrid, record: Mapping[str, Any], pr
         faults.append("unprotected lines that are not those of its mechanism")
     if not 0 < record["fidelity"]["beta"] < 1:
         faults.append("a beta that promises nothing")
-    faults += _foreign_privacy(record) + _foreign_inputs(record, profile)
+    faults += _foreign_privacy(grid, record) + _foreign_inputs(record, profile)
     return faults or _foreign_steps(grid, record, profile)
 
 
@@ -69,19 +69,37 @@ def foreign_certificate(stored: Mapping[str, Any], certified: Certificate) -> li
     return faults if stored.get("passed") is True else [*faults, "it does not say that it passed"]
 
 
-def _foreign_privacy(record: Mapping[str, Any]) -> list[str]:
-    privacy = record["privacy"]
-    faults = []
+def _foreign_privacy(grid: PublicGrid, record: Mapping[str, Any]) -> list[str]:
+    privacy, named = record["privacy"], record["mechanism"]
+    method, faults = mechanism(named["name"]), list[str]()
     if not (privacy["epsilon"] > 0 and privacy["alpha"] > 0):
         faults.append("an epsilon or alpha that is not positive")
+    stated = (named["version"], named["adjacency"], privacy["alpha_unit"])
+    if stated != (method.version, method.adjacency, method.alpha_unit):
+        faults.append("another meaning of its mechanism")
     spent = privacy["loss"] is not None and privacy["loss"] > 0 and privacy["ledger_entry"] is not None
     if privacy["differentially_private"] is not spent or spent is not (record["warning"] is None):
         faults.append("privacy without a charge, or research mode without its warning")
-    within = {one["unit"]: one["alpha"] for one in privacy["cumulative_within"] or []}
-    reach = within.get(privacy["alpha_unit"], 0.0)
-    total = privacy["cumulative_loss"] or 0.0
-    if spent and (reach < privacy["alpha"] or total < (1 - 1e-9) * privacy["loss"] * reach / privacy["alpha"]):
+    if spent:
+        faults += _foreign_losses(privacy, method.name)
+    within = [one["mechanism"] for one in privacy["cumulative_within"] or []]
+    if not set(stays_public(method, grid, within)) <= set(record["not_protected"]):
+        faults.append("less left unprotected than its mechanism leaves")
+    return faults
+
+
+def _foreign_losses(privacy: Mapping[str, Any], name: str) -> list[str]:
+    """A loss that is not that of ε, a total that leaves out this release, or one beyond its limit."""
+    faults, loss, total = [], privacy["loss"], privacy["cumulative_loss"] or 0.0
+    if loss < privacy["epsilon"] or (name != "paper" and loss > privacy["epsilon"]):
+        faults.append("a loss that is not that of its epsilon")
+    stated = {one["mechanism"]: one for one in privacy["cumulative_within"] or []}
+    reach = stated[name]["alpha"] if name in stated else 0.0
+    units = all(one["unit"] == mechanism(other).alpha_unit for other, one in stated.items())
+    if not units or reach < privacy["alpha"] or total < (1 - 1e-9) * loss * reach / privacy["alpha"]:
         faults.append("a cumulative loss that leaves out this release")
+    if privacy["limit"] is not None and total > privacy["limit"] * (1 + 1e-9):
+        faults.append("a cumulative loss above its limit")
     return faults
 
 

@@ -6,8 +6,10 @@ No timing of a sealed step, no seed, no true value, nothing that differs between
 from __future__ import annotations
 
 import platform
+from collections.abc import Collection
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ from gridveil.privacy.noise import Noise
 from gridveil.publish.plan import Plan
 from gridveil.repair.repair import DIGITS
 from gridveil.sealed.facts import DIGITS as DECLARED
+from gridveil.sealed.mechanisms import mechanism
+from gridveil.sealed.mechanisms.base import Mechanism
 
 FORMAT = "gridveil-release-3"
 COST = "optimal dispatch cost of the original network"
@@ -46,6 +50,7 @@ def manifest(
     method = plan.method
     unprotected = np.flatnonzero(method.unprotected(grid))
     private = noise.private
+    within = receipt.within if receipt else ()
     return {
         "format": FORMAT,
         "warning": None if private else RESEARCH,
@@ -56,10 +61,8 @@ def manifest(
             "alpha": plan.alpha,
             "alpha_unit": method.alpha_unit,
             "loss": loss if private else None,
-            "cumulative_loss": receipt.cumulative if receipt else None,
-            "cumulative_within": [{"alpha": alpha, "unit": unit} for unit, alpha in receipt.within.items()]
-            if receipt
-            else None,
+            "cumulative_loss": _total(receipt, method.name) if receipt else None,
+            "cumulative_within": [one._asdict() for one in within] if receipt else None,
             "limit": receipt.limit if receipt else None,
             "ledger_entry": receipt.entry if receipt else None,
             "draws": 1,
@@ -76,7 +79,7 @@ def manifest(
             *([_public_costs(UNUSED_COST, others)] if others else []),
         ],
         "horizon": _horizon(profile, facts),
-        "not_protected": stays_public(plan, grid),
+        "not_protected": stays_public(plan.method, grid, [one.mechanism for one in within]),
         "unprotected_lines": (unprotected + 1).tolist(),
         "scrubbed": [
             "comments, names and extra tables of the input"
@@ -113,9 +116,19 @@ def _horizon(profile: Profile | None, facts: PublicFacts) -> dict[str, Any] | No
     return {"first": int(profile.step[0]), "steps": len(profile), "used": used, "step_in_network_file": used[0]}
 
 
-def stays_public(plan: Plan, grid: PublicGrid) -> list[str]:
-    """What a release by this plan does not protect, in words."""
-    unprotected = np.flatnonzero(plan.method.unprotected(grid))
+def _total(receipt: Receipt, name: str) -> float:
+    """What the network has spent. The loss of `paper` tells max|b/g|, so that releases by others round it up."""
+    spent, limit = receipt.cumulative, receipt.limit
+    if name == "paper" or all(one.mechanism != "paper" for one in receipt.within):
+        return spent
+    power = floor(log10(spent)) - 1
+    count = ceil(spent / 10.0**power)
+    up = next(value for more in (0, 1) if (value := float(f"{count + more}e{power}")) >= spent)
+    return up if limit is None else min(up, limit)
+
+
+def stays_public(method: Mechanism, grid: PublicGrid, earlier: Collection[str] = ()) -> list[str]:
+    """What a release by this mechanism does not protect, in words, and what `earlier` ones of the network did not."""
     stated = [
         "the topology: buses, lines and what they join",
         "loads, generators, their limits and costs",
@@ -124,11 +137,21 @@ def stays_public(plan: Plan, grid: PublicGrid) -> list[str]:
         "which lines are lossless, and the signs of r, x and charging",
         "that the original network has an optimal power flow, at every step if there is a profile",
     ]
-    if plan.mechanism != "log":
-        digits = "exactly" if plan.mechanism == "paper" else "to two digits"
-        stated += [f"the ratio of susceptance to conductance of every line, {digits}", "the charging of every line"]
-    if len(unprotected):
-        stated.append(f"all parameters of {len(unprotected)} lines with negative resistance")
+    stated += _left_open(method, grid)
+    for name in sorted(set(earlier) - {method.name}):
+        found = [one for one in _left_open(mechanism(name), grid) if one not in stated]
+        stated += [f"{one}, by an earlier release of this network" for one in found]
+    return stated
+
+
+def _left_open(method: Mechanism, grid: PublicGrid) -> list[str]:
+    """Line parameters that a mechanism leaves as they are."""
+    if method.name == "log":
+        return []
+    digits = "exactly" if method.name == "paper" else "to two digits"
+    stated = [f"the ratio of susceptance to conductance of every line, {digits}", "the charging of every line"]
+    if count := np.count_nonzero(method.unprotected(grid)):
+        stated.append(f"all parameters of {count} lines with negative resistance")
     return stated
 
 
@@ -146,6 +169,7 @@ def _software() -> dict[str, str]:
 LARGEST = 1e18
 """No number of a manifest is larger, and none is NaN."""
 _NUMBER, _TEXT, _COUNT = {"type": "number"}, {"type": "string"}, {"type": "integer"}
+_MECHANISM = {"enum": ["log", "additive", "paper"]}
 
 
 def _maybe(schema: dict[str, Any]) -> dict[str, Any]:
@@ -166,12 +190,12 @@ SCHEMA: dict[str, Any] = {
     **_object(
         format={"const": FORMAT},
         warning=_maybe(_TEXT),
-        mechanism=_object(name={"enum": ["log", "additive", "paper"]}, version=_COUNT, adjacency=_TEXT),
+        mechanism=_object(name=_MECHANISM, version=_COUNT, adjacency=_TEXT),
         privacy=_object(
             differentially_private={"type": "boolean"}, epsilon=_NUMBER, alpha=_NUMBER, alpha_unit=_TEXT,
             loss=_maybe(_NUMBER), cumulative_loss=_maybe(_NUMBER),
-            cumulative_within=_maybe(_list(_object(alpha=_NUMBER, unit=_TEXT))), limit=_maybe(_NUMBER),
-            ledger_entry=_maybe(_COUNT), draws={"const": 1}, noise=_TEXT,
+            cumulative_within=_maybe(_list(_object(mechanism=_MECHANISM, alpha=_NUMBER, unit=_TEXT))),
+            limit=_maybe(_NUMBER), ledger_entry=_maybe(_COUNT), draws={"const": 1}, noise=_TEXT,
         ),
         fidelity=_object(beta=_NUMBER, bound_factor=_NUMBER, loss_within=_maybe(_NUMBER)),
         public_inputs=_list(

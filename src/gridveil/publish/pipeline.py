@@ -17,7 +17,7 @@ from gridveil.errors import CertificateFailed, ReleaseError, RepairFailed
 from gridveil.exchange.types import Certificate, Fidelity, NoisyLines, PublicFacts, Repair
 from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid
 from gridveil.grid.profile import Profile, base_profile
-from gridveil.privacy.ledger import Ledger, Receipt
+from gridveil.privacy.ledger import Charge, Ledger, Receipt
 from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.publish import bundle
 from gridveil.publish.manifest import manifest
@@ -80,13 +80,11 @@ class Release:
 
 
 def shape(grid: PublicGrid) -> bytes:
-    """What makes a network the same source for the ledger: its buses and what its lines join, in any order."""
-    number = grid.buses.number
-    ends = sorted(
-        (int(min(a, b)), int(max(a, b)))
-        for a, b in zip(number[grid.lines.bus_from], number[grid.lines.bus_to], strict=True)
-    )
-    return json.dumps([sorted(number.tolist()), ends]).encode()
+    """What makes a network the same source for the ledger: its buses and their base voltages, in any order.
+
+    Not its lines: one that is out of service for a release must not open a fresh account for all the others.
+    """
+    return json.dumps(sorted(zip(grid.buses.number.tolist(), grid.buses.base_kv.tolist(), strict=True))).encode()
 
 
 def release(
@@ -116,10 +114,8 @@ def release(
     receipt = None
     if noise.private:
         ledger = ledger or Ledger.open()
-        details = {"mechanism": method.name, "epsilon": plan.epsilon}
-        receipt = ledger.charge(
-            ledger.fingerprint(shape(grid)), loss, details, alpha=float(plan.alpha), unit=method.alpha_unit
-        )
+        charge = Charge(loss, float(plan.alpha), method.alpha_unit, method.name)
+        receipt = ledger.charge(ledger.fingerprint(shape(grid)), charge, {"epsilon": plan.epsilon})
     noisy = method.perturb(network, plan.epsilon, float(plan.alpha), noise)
     names = network.bus_names if plan.keep_names else None
     public = _Public(grid, noisy, facts, others if plan.declare_unused and unused else None, profile, names)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from gridveil.privacy.ledger import Within, distances
 from gridveil.publish import bundle
 from gridveil.publish.manifest import COST, UNUSED_COST
 from gridveil.publish.pipeline import Release
+from gridveil.repair.certify import BOUNDS
 from gridveil.report.loading_map import CLASSES, COLOURS, loading, loading_class, loading_map
 from gridveil.report.page import render
 from gridveil.report.series import number
@@ -45,7 +47,7 @@ def public_report(release: Release) -> str:
         inputs=[{**one, "shown": _shown(one)} for one in record["public_inputs"]],
         map=Markup(loading_map(release.network, release.point)),
         classes=[(CLASSES[i], COLOURS[i]) for i in sorted(present)],
-        files=[bundle.NETWORK, bundle.CERTIFICATE, bundle.MANIFEST, *([bundle.PROFILE] if record["horizon"] else [])],
+        files=[bundle.NETWORK, bundle.CERTIFICATE, *([bundle.PROFILE] if record["horizon"] else [])],
         beta=number(100 * record["fidelity"]["beta"]),
     )
 
@@ -64,8 +66,8 @@ def _checks(release: Release) -> list[dict[str, Any]]:
     for check in bundle.worst_of_steps(release.certificate.checks):
         plain = meaning(re.sub(r"^(\w+(?: \w+)?) of step \d+", r"\1", check.name))
         found.append(
-            {"name": check.name, "plain": plain, "value": number(check.value), "limit": number(check.limit),
-             "passed": check.passed}
+            {"name": check.name, "plain": plain, "again": not check.name.startswith(BOUNDS),
+             "value": number(check.value), "limit": number(check.limit), "passed": check.passed}
         )  # fmt: skip
     return found
 
@@ -78,9 +80,11 @@ def _loss(privacy: dict[str, Any]) -> str:
         spent += f"; all releases of this network together spent {number(privacy['cumulative_loss'], 6)}"
         if privacy["limit"] is not None:
             spent += f" of the operator's limit of {number(privacy['limit'], 6)}"
-        within = " and ".join(f"{number(one['alpha'])} {one['unit']}" for one in privacy["cumulative_within"])
+        within = distances([Within(**one) for one in privacy["cumulative_within"]])
         spent += f". For changes up to α = {within}, whoever has all of them can change their odds by "
         spent += odds(privacy["cumulative_loss"])
+        if len({one["unit"] for one in privacy["cumulative_within"]}) > 1:
+            spent += ", if the change touches nothing that one of them left unprotected"
     return spent + "."
 
 

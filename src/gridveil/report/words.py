@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from math import exp
+from math import ceil, exp, floor, log10
 
 from gridveil.report.series import number
 
 
 def odds(loss: float) -> str:
-    """What a loss of privacy means to someone who bets on one of two networks."""
+    """What a loss of privacy means to someone who bets on one of two networks; rounded up."""
     factor = exp(loss) if loss < 50 else float("inf")
-    return f"a factor of {number(factor)}" if factor < 1e6 else "a factor so large that it protects nothing"
+    if factor >= 1e6:
+        return "so large a factor that nothing is protected"
+    step = 10.0 ** (floor(log10(factor)) - 2)
+    return f"a factor of {number(ceil(factor / step - 1e-9) * step)}"
 
 
 def budget(epsilon: float, mechanism: str) -> str:
     """What ε is; the mechanism `paper` loses more than the ε it is given."""
-    most = odds(epsilon) if mechanism != "paper" else "exp(loss), with a loss of ε·(2 + max|b/g|)/3 rather than ε,"
+    most = odds(epsilon) if mechanism != "paper" else "exp(loss), with a loss of ε·(2 + max|b/g|)/3 rather than ε"
     return (
         f"ε = {number(epsilon)} is the privacy budget. Think of someone who knows everything about the network but "
         f"one corridor, and wonders which of two neighbouring values it has. Whatever they read from the release, "
-        f"their odds between the two change by {most} at most. A smaller ε means more noise and better protection."
+        f"their odds between the two change by at most {most}. A smaller ε means more noise and better protection."
     )
 
 

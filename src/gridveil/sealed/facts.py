@@ -31,7 +31,8 @@ def declare_facts(
 ) -> PublicFacts:
     """The public dispatch costs of the used steps of a profile; without one, of the network's own demand.
 
-    The network must have an AC-feasible optimum at each of them, whether its cost is published or not.
+    The network must have an AC-feasible optimum at each of them, whether its cost is published or not. Published costs
+    are taken as they are: comparing them with the truth would make the release depend on it (`verify --against` does).
     """
     profile = profile or base_profile(network.grid)
     solutions = original_optima(network, profile, used)
