@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from time import sleep
 
 from gridveil.errors import GridError
 from gridveil.grid import Network
@@ -34,6 +35,18 @@ def die_always(network: Network, settings: Settings, seed: int) -> list[Row]:
     return count(network, settings, seed)
 
 
+RUNNING: dict[str, int] = {"now": 0, "most": 0}
+
+
+def linger(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """Counts how many run at once, if all workers are threads of one process."""
+    RUNNING["now"] += 1
+    RUNNING["most"] = max(RUNNING["most"], RUNNING["now"])
+    sleep(0.15)
+    RUNNING["now"] -= 1
+    return count(network, settings, seed)
+
+
 def _study(work: object, **settings: tuple[object, ...]) -> Study:
     columns = {"buses": int, "twice": float, "seed": str}
     return Study("counting", "Counting", "ours", ("case5_pjm",), settings, columns, work, draws=2)  # type: ignore[arg-type]
@@ -41,5 +54,6 @@ def _study(work: object, **settings: tuple[object, ...]) -> Study:
 
 COUNT = _study(count, alpha=(1.0, 2.0))
 FAILS = _study(fail_sometimes, alpha=(1.0, 2.0))
+LINGERS = _study(linger, alpha=(1.0, 2.0))
 DIES = _study(die_once, mark=("",))
 KILLS = _study(die_always, alpha=(1.0, 2.0, 3.0))

@@ -143,6 +143,25 @@ def test_hostile_names_do_nothing(tmp_path: Path) -> None:
     assert "<script>" not in svg
 
 
+def test_names_are_not_mathematics(tmp_path: Path) -> None:
+    fill(tmp_path / "r", STUDIES["costs"], ("a $x_$ b",), draws=1)
+    assert write_figure("costs", tmp_path / "r", tmp_path / "x.svg").path.exists()
+
+
+def test_settings_that_nearly_agree_stay_apart(tmp_path: Path) -> None:
+    from gridveil.study.store import Store
+
+    study = STUDIES["costs"]
+    store = Store.open(tmp_path, study, {"case39_epri": "digest"})
+    chosen: dict[str, list[str | float]] = {"mechanism": ["log"], "alpha": [0.1, 0.1004], "beta": [0.01]}
+    for task in study.tasks(["case39_epri"], 1, chosen):
+        store.add(task, [{"feasible": True, "cost": 1.0, "difference_pct": float(dict(task.settings)["alpha"])}], 0.1)
+    store.flush()
+    store.close()
+    (series,) = section("costs", read_studies(tmp_path)["costs"]).charts[0].panels[0].series
+    assert (series.x, series.y) == (("0.1", "0.1004"), (0.1, 0.1004))
+
+
 @pytest.mark.parametrize("name", list(STUDIES))
 def test_settings_that_only_failed_are_counted_and_not_drawn(tmp_path: Path, name: str) -> None:
     from gridveil.study.store import Store
@@ -196,6 +215,8 @@ def test_figures_are_the_same_every_time_and_vectors(results: Path, tmp_path: Pa
 
 def test_bad_input_is_a_sentence(results: Path, tmp_path: Path) -> None:
     target = tmp_path / "r.html"
+    with pytest.raises(ReportError, match="choose a place beside it"):
+        write_report(results, results / "r.html")
     with pytest.raises(StudyError, match="there is no directory"):
         write_report(tmp_path / "nowhere", target)
     (tmp_path / "foreign").mkdir()

@@ -8,7 +8,7 @@ import numpy as np
 
 from gridveil.report.chart import ChangeMap
 from gridveil.report.layout import line_paths, place_buses
-from gridveil.report.series import number, ordered
+from gridveil.report.series import ordered, setting
 from gridveil.report.statistics import Results, Row
 
 EDGES = (0.5, 0.8, 0.95, 0.99, 1.01, 1.05, 1.25, 2.0)
@@ -40,7 +40,7 @@ def _change_map(results: Results, case: str) -> ChangeMap:
             part = results.where(mechanism=mechanism, alpha=alpha).rows
             if part:
                 first = min(row["draw"] for row in part)
-                name = f"{mechanism}, α = {number(alpha)}"
+                name = f"{mechanism}, α = {setting(alpha)}"
                 drawings[name] = sorted((row for row in part if row["draw"] == first), key=lambda row: row["line"])
     chosen = "log, α = 0.1" if "log, α = 0.1" in drawings else list(drawings)[-1]
     lines = drawings[chosen]

@@ -11,8 +11,18 @@ import numpy as np
 from gridveil.report.change_map import change_maps
 from gridveil.report.chart import Chart, Panel, Section, Series
 from gridveil.report.published import NETWORKS, laplace_feasible
-from gridveil.report.series import NAMES, box_series, deviation, interval, mean_series, number, ordered, sheet_of
-from gridveil.report.statistics import Box, Mean, Results, box_of, mean_of, share_of
+from gridveil.report.series import (
+    NAMES,
+    box_series,
+    deviation,
+    interval,
+    mean_series,
+    number,
+    ordered,
+    setting,
+    sheet_of,
+)
+from gridveil.report.statistics import Box, Mean, Results, box_of, mean_of, percent_of, share_of
 
 POINTS = 400
 """Lines of a scatter plot at most; of larger networks every so many-th is shown."""
@@ -25,9 +35,9 @@ def feasibility(results: Results) -> Section:
     for case in results.values("case"):
         series = []
         for mechanism in ordered(results.values("mechanism")):
-            points = [(number(a), _feasible(results.where(case=case, mechanism=mechanism, alpha=a))) for a in alphas]
+            points = [(setting(a), _feasible(results.where(case=case, mechanism=mechanism, alpha=a))) for a in alphas]
             series.append(mean_series(NAMES[mechanism], mechanism, "bars", points, unit=" %"))
-        stated = [(number(a), value) for a in alphas if (value := laplace_feasible(case, a)) is not None]
+        stated = [(setting(a), value) for a in alphas if (value := laplace_feasible(case, a)) is not None]
         if stated:
             words = tuple(f"{value:g} % in the paper's Table II" for _, value in stated)
             xs, ys = tuple(x for x, _ in stated), tuple(value for _, value in stated)
@@ -82,7 +92,7 @@ def resistances(results: Results) -> Section:
                 series.append(Series(NAMES[mechanism], mechanism, "points", x, y, words=words))
             note = f"outside the frame: {outside}" if outside else ""
             panels.append(
-                Panel(f"α = {number(alpha)}", tuple(series), "original r (p.u.)", "r afterwards (p.u.)",
+                Panel(f"α = {setting(alpha)}", tuple(series), "original r (p.u.)", "r afterwards (p.u.)",
                       y_range=frame, x_range=(-0.05 * largest, 1.08 * largest), diagonal=True, note=note)
             )  # fmt: skip
         charts.append(
@@ -136,7 +146,7 @@ def costs(results: Results) -> Section:
                 for mechanism in ordered(results.values("mechanism")):
                     name = NAMES[mechanism]
                     parts = [
-                        (number(a), results.where(case=case, beta=beta, mechanism=mechanism, alpha=a).column(
+                        (setting(a), results.where(case=case, beta=beta, mechanism=mechanism, alpha=a).column(
                             "difference_pct")) for a in results.values("alpha")
                     ]  # fmt: skip
                     if kind == "bars":
@@ -144,7 +154,7 @@ def costs(results: Results) -> Section:
                         series.append(mean_series(name, mechanism, "bars", means, "sd", " %"))
                     else:
                         series.append(box_series(name, mechanism, [(x, box_of(values)) for x, values in parts]))
-                panels.append(Panel(f"β = {number(beta)}", tuple(series), "α", "cost difference (%)"))
+                panels.append(Panel(f"β = {setting(beta)}", tuple(series), "α", "cost difference (%)"))
             words = "mean and standard deviation" if kind == "bars" else "box plots"
             charts.append(
                 Chart(
@@ -188,13 +198,13 @@ def gaps(results: Results) -> Section:
                 here = results.where(case=case, relaxation=relaxation, beta=beta)
                 series = tuple(
                     box_series(NAMES[m], m, [
-                        (number(a), box_of(here.where(mechanism=m, alpha=a).column("released_pct")))
+                        (setting(a), box_of(here.where(mechanism=m, alpha=a).column("released_pct")))
                         for a in results.values("alpha")])
                     for m in ordered(results.values("mechanism"))
                 )  # fmt: skip
                 original = mean_of(here.column("original_pct"))
                 level = None if original is None else original.mean
-                title = f"{relaxation.upper()}, β = {number(beta)} · original {number(level)} %"
+                title = f"{relaxation.upper()}, β = {setting(beta)} · original {number(level)} %"
                 positive = all(box.low > 0 for one in series for box in one.boxes) and (level or 0) > 0
                 panels.append(Panel(title, series, "α", "optimality gap (%)", y_log=positive, reference=level))
         charts.append(
@@ -229,6 +239,10 @@ _FRONTIER = {
 }
 
 
+def _frontier_mean(part: Results, measure: str) -> Mean | None:
+    return (percent_of if measure in ("similarity", "restored_pct") else mean_of)(part.column(measure))
+
+
 def frontier(results: Results) -> Section:
     """Privacy against fidelity: small multiples over α, a series per ε."""
     charts = []
@@ -239,10 +253,10 @@ def frontier(results: Results) -> Section:
                 series = []
                 for rank, epsilon in enumerate(results.values("epsilon")):
                     points = [
-                        (a, mean_of(here.where(epsilon=epsilon, alpha=a).column(measure)))
+                        (a, _frontier_mean(here.where(epsilon=epsilon, alpha=a), measure))
                         for a in results.values("alpha")
                     ]
-                    series.append(mean_series(f"ε = {number(epsilon)}", f"rank{rank % 3}", "lines", points))
+                    series.append(mean_series(f"ε = {setting(epsilon)}", f"rank{rank % 3}", "lines", points))
                 panels.append(Panel(words, tuple(series), "α", unit, x_log=True))
             charts.append(
                 Chart(
@@ -257,7 +271,7 @@ def frontier(results: Results) -> Section:
             )
 
     def mean(measure: str) -> Callable[[Results], str]:
-        return lambda part: interval(mean_of(part.column(measure)))
+        return lambda part: interval(_frontier_mean(part, measure))
 
     def channel(part: Results) -> str:
         found = Counter(row["channel"] for row in part.rows)

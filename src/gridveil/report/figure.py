@@ -24,6 +24,7 @@ _DASHES: dict[str, Any] = {"solid": "-", "dot": ":", "dash": "--", "dashdot": "-
 _RC: dict[Any, Any] = {
     "font.size": 8, "axes.labelsize": 8, "axes.titlesize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
     "legend.fontsize": 7.5, "axes.linewidth": 0.6, "pdf.fonttype": 42, "svg.fonttype": "none", "hatch.linewidth": 0.5,
+    "text.parse_math": False,
     "svg.hashsalt": "gridveil", "axes.edgecolor": INK, "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK,
     "ytick.color": INK, "axes.unicode_minus": True,
 }  # fmt: skip
@@ -40,7 +41,7 @@ class Drawn(NamedTuple):
 def write_figure(name: str, directory: Path | str, target: Path | str, part: int = 1, *, force: bool = False) -> Drawn:
     """Draw one chart of a study into a .pdf, .svg or .png file."""
     path, study = Path(target), find(name)
-    check_file(path, ENDINGS, force=force)
+    check_file(path, ENDINGS, Path(directory), force=force)
     results = read_studies(Path(directory)).get(study.name)
     if results is None:
         raise ReportError(f"{directory} has no results of the study '{name}'; run `gridveil study {name}` first")

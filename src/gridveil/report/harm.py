@@ -6,8 +6,8 @@ from itertools import product
 
 from gridveil.attacks.scores import Interval, marginal_harm
 from gridveil.report.chart import Chart, Panel, Section, Series, Sheet
-from gridveil.report.series import NAMES, in_order, interval, mean_series, number, ordered, sheet_of
-from gridveil.report.statistics import Mean, Results, grouped, mean_of
+from gridveil.report.series import NAMES, in_order, interval, mean_series, number, ordered, setting, sheet_of
+from gridveil.report.statistics import Mean, Results, grouped, mean_of, percent_of
 
 _SETTING = {"case": "case", "mechanism": "mechanism", "alpha": "α"}
 _MODELS = "Literal is the paper's restoration model; switchable lets the operator switch generators and shunts off."
@@ -32,7 +32,7 @@ def _restored(results: Results, settings: tuple[str, ...]) -> Section:
         for rules in ordered(here.values("restoration")):
             for values in across:
                 part = here.where(restoration=rules, **dict(zip(settings, values, strict=True)))
-                chosen = ", ".join(f"{_WORDS[name]} = {number(v)}" for name, v in zip(settings, values, strict=True))
+                chosen = ", ".join(f"{_WORDS[name]} = {setting(v)}" for name, v in zip(settings, values, strict=True))
                 panels.append(
                     Panel(f"{chosen} · {rules}", _by_attacker(part), "budget (% of lines)",
                           "load restored (%)", y_range=(-3, 104))
@@ -52,7 +52,7 @@ def _restored(results: Results, settings: tuple[str, ...]) -> Section:
         results,
         {**keys, "attacker": "attacker", "budget": "budget (%)"},
         [
-            ("restored (%), 95 % interval", lambda part: interval(mean_of(part.column("restored_pct")))),
+            ("restored (%), 95 % interval", lambda part: interval(percent_of(part.column("restored_pct")))),
             ("similarity (%)", lambda part: number(_mean(part, "similarity"))),
             ("not optimal", lambda part: str(sum(row["outcome"] != "optimal" for row in part.rows))),
         ],
@@ -66,7 +66,7 @@ def _by_attacker(part: Results) -> tuple[Series, ...]:
     budgets, series = part.values("budget"), []
 
     def curve(chosen: Results, name: str, look: str) -> None:
-        points = [(b, mean_of(chosen.where(budget=b).column("restored_pct"))) for b in budgets]
+        points = [(b, percent_of(chosen.where(budget=b).column("restored_pct"))) for b in budgets]
         series.append(mean_series(name, look, "lines", points, unit=" %"))
 
     for attacker in ordered({row["attacker"] for row in part.rows}):
@@ -88,13 +88,13 @@ def _harm_sheet(results: Results, keys: dict[str, str]) -> Sheet:
     """What the release adds to the damage that is possible without line data, draw by draw."""
     budgets, rows = results.values("budget"), []
     for key, part in grouped(results, list(keys), in_order).items():
-        cells = [number(value, 6) if isinstance(value, float) else str(value) for value in key]
+        cells = [setting(value) for value in key]
         stats = [_harm(part.where(budget=budget)) for budget in budgets]
         draws = len({row["key"] for row in part.rows})
         rows.append((*cells, *(interval(stat) for stat in stats), str(draws), str(len(part.failed))))
     return Sheet(
         "Marginal harm: damage with the release minus damage without line data",
-        (*keys.values(), *(f"budget {number(budget)} %" for budget in budgets), "draws", "failed"),
+        (*keys.values(), *(f"budget {setting(budget)} %" for budget in budgets), "draws", "failed"),
         tuple(rows),
         len(keys),
         "Points of load, with 95 % intervals. Positive: the release helps the attacker. Negative: it misleads.",
@@ -121,11 +121,11 @@ def attack_score(results: Results) -> Section:
             here = results.where(case=case, alpha=alpha)
             series = tuple(
                 mean_series(NAMES[m], m, "lines", [
-                    (r, mean_of(here.where(mechanism=m, steps=r).column("similarity")))
+                    (r, percent_of(here.where(mechanism=m, steps=r).column("similarity")))
                     for r in results.values("steps")], unit=" %")
                 for m in ordered(results.values("mechanism"))
             )  # fmt: skip
-            panels.append(Panel(f"α = {number(alpha)}", series, "steps used, r", "similarity (%)", y_range=(-3, 104)))
+            panels.append(Panel(f"α = {setting(alpha)}", series, "steps used, r", "similarity (%)", y_range=(-3, 104)))
         charts.append(
             Chart(
                 f"Similarity of flow attacks on {case} to the real one",
@@ -136,7 +136,7 @@ def attack_score(results: Results) -> Section:
             )
         )
     columns = [
-        ("similarity (%), 95 % interval", lambda part: interval(mean_of(part.column("similarity")))),
+        ("similarity (%), 95 % interval", lambda part: interval(percent_of(part.column("similarity")))),
         ("restored (%)", lambda part: number(_mean(part, "restored_pct"))),
     ]
     return Section(tuple(charts), (sheet_of("Similarity", results, {**_SETTING, "steps": "r"}, columns),))
@@ -152,7 +152,7 @@ def interdiction(results: Results) -> Section:
                 here = results.where(case=case, restoration=rules, mechanism=mechanism)
                 series = tuple(
                     mean_series(NAMES[who], who, "bars", [
-                        (number(a), _damage(here.where(attacker=who, alpha=a))) for a in results.values("alpha")],
+                        (setting(a), _damage(here.where(attacker=who, alpha=a))) for a in results.values("alpha")],
                         unit=" %")
                     for who in ordered(results.values("attacker"))
                 )  # fmt: skip
@@ -173,4 +173,4 @@ def interdiction(results: Results) -> Section:
 
 
 def _damage(part: Results) -> Mean | None:
-    return mean_of(100 - value for value in part.column("restored_pct"))
+    return percent_of(100 - value for value in part.column("restored_pct"))

@@ -25,7 +25,7 @@ LIMIT = 6_000_000
 def write_report(directory: Path | str, target: Path | str, *, force: bool = False) -> Path:
     """Write the report of the studies in a directory; it appears whole or not at all."""
     path = Path(target)
-    check_file(path, (".html", ".htm"), force=force)
+    check_file(path, (".html", ".htm"), Path(directory), force=force)
     save(path, report_text(Path(directory)))
     return path
 

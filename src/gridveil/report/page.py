@@ -12,14 +12,16 @@ from gridveil.errors import ReportError
 from gridveil.files import write_whole
 
 
-def check_file(path: Path, endings: tuple[str, ...], *, force: bool) -> None:
-    """Refuse a target that has another ending, exists or has no directory, before any work is done."""
+def check_file(path: Path, endings: tuple[str, ...], results: Path, *, force: bool) -> None:
+    """Refuse a target that has another ending, exists, has no directory or is among the results, before any work."""
     if path.suffix.lower() not in endings:
         raise ReportError(f"cannot write '{path.name}'; give a file that ends in {', '.join(endings)}")
     if path.is_dir():
         raise ReportError(f"{path} is a directory; give a file")
     if path.exists() and not force:
         raise ReportError(f"{path} exists; choose another file or give --force")
+    if path.resolve().is_relative_to(results.resolve()):
+        raise ReportError(f"{path} is inside {results}, which is for results alone; choose a place beside it")
     if not path.absolute().parent.is_dir():
         raise ReportError(f"there is no directory {path.absolute().parent}; make it or choose another file")
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from gridveil.attacks.scores import Interval
 from gridveil.report.chart import Kind, Series, Sheet
 from gridveil.report.statistics import Box, Key, Mean, Results, grouped, natural
+from gridveil.study.declare import exact
 
 _ORDER = ("laplace", "paper", "additive", "log", "random", "real", "released", "public", "interdiction", "literal",
           "switchable", "qc", "soc")  # fmt: skip
@@ -47,6 +48,11 @@ def number(value: float | None, digits: int = 3) -> str:
     if "e" in text and 1e-4 <= abs(value) < 1e6:
         text = f"{value:,.{digits}f}"
     return text.replace("-", "−")
+
+
+def setting(value: Any) -> str:
+    """A value of a setting in full: two that differ never look alike."""
+    return exact(value).replace("-", "−")
 
 
 def interval(stat: Mean | Interval | None, digits: int = 3) -> str:
@@ -96,7 +102,7 @@ def sheet_of(title: str, results: Results, keys: Mapping[str, str], columns: Seq
     """A table with a row per combination of `keys` (column → heading), its draws and failed tasks counted."""
     rows = []
     for key, part in grouped(results, list(keys), in_order).items():
-        cells = [number(value, 6) if isinstance(value, float) else str(value) for value in key]
+        cells = [setting(value) for value in key]
         shown = [words(part) for _, words in columns]
         draws = len({row["key"] for row in part.rows})
         rows.append((*cells, *shown, str(draws), str(len(part.failed))))

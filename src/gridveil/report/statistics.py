@@ -120,6 +120,14 @@ def mean_of(values: Iterable[float]) -> Mean | None:
     return Mean(interval.mean, sd, interval.low, interval.high, len(sample))
 
 
+def percent_of(values: Iterable[float]) -> Mean | None:
+    """The mean of percentages, its interval within 0 and 100."""
+    stat = mean_of(values)
+    if stat is None or not isfinite(stat.low):
+        return stat
+    return stat._replace(low=max(stat.low, 0.0), high=min(stat.high, 100.0))
+
+
 def share_of(flags: Iterable[bool]) -> Mean | None:
     """A share in per cent with Wilson's 95 % interval, which stays within 0 and 100 and is not empty at either end."""
     sample = [bool(flag) for flag in flags]

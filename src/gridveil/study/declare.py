@@ -61,10 +61,19 @@ class Study:
             known = ", ".join(self.settings)
             raise StudyError(f"the study '{self.name}' has no setting '{name}'; it has {known}")
         for value in values:
-            if name == "mechanism" and value not in KNOWN_MECHANISMS:
-                raise StudyError(f"there is no mechanism '{value}'; choose from {', '.join(KNOWN_MECHANISMS)}")
+            if name == "mechanism" and value not in (usable := self._mechanisms()):
+                raise StudyError(f"there is no mechanism '{value}' for '{self.name}'; choose from {', '.join(usable)}")
             if not isinstance(value, str) and not (isfinite(value) and value > 0):
                 raise StudyError(f"{name} = {value} must be a positive, finite number")
+            if name == "beta" and float(value) >= 1:
+                raise StudyError(f"beta = {value} would allow any cost; give shares below 1")
+            if name == "steps" and int(value) > (most := max(int(one) for one in self.settings["steps"])):
+                raise StudyError(f"steps = {value} is more than the study's horizon has; give {most} or less")
+
+    def _mechanisms(self) -> tuple[str, ...]:
+        """Any that makes releases, and the bare noise where the study declares it."""
+        declared = self.settings["mechanism"]
+        return tuple(one for one in KNOWN_MECHANISMS if one != "laplace" or one in declared)
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ class Task:
     @cached_property
     def key(self) -> str:
         """The task's name: stable over runs, machines and numbers of workers."""
-        parts = [f"{name}={_exact(value)}" for name, value in self.settings]
+        parts = [f"{name}={exact(value)}" for name, value in self.settings]
         return "/".join([self.study, self.case, *parts, f"draw={self.draw}"])
 
     @property
@@ -88,7 +97,7 @@ class Task:
         return int.from_bytes(hashlib.sha256(self.key.encode()).digest()[:8], "big")
 
 
-def _exact(value: Setting) -> str:
+def exact(value: Setting) -> str:
     """A value as short text that no other value has."""
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return short if not isinstance(value, float) or float(short) == value else repr(value)

@@ -19,6 +19,7 @@ def main() -> None:
     start, begin = _reset_peak(), perf_counter()
     optimum(network)
     opf_seconds, opf_mb = perf_counter() - begin, _peak() - start
+    _reset_peak()
     begin = perf_counter()
     made = released(network, settings, seed)
     row = {

@@ -9,10 +9,11 @@ from time import perf_counter
 
 import numpy as np
 
-from gridveil.errors import ReleaseError, SolveError
+from gridveil.errors import CertificateFailed, RepairFailed, SolveError
 from gridveil.exchange.types import Fidelity, NoisyLines, PublicFacts, Repair
-from gridveil.grid import Network, PublicGrid
+from gridveil.grid import LineParameters, Network, PublicGrid
 from gridveil.nlp.solver import Status
+from gridveil.publish.plan import Plan
 from gridveil.repair.bounds import parameter_box
 from gridveil.repair.projection import Aim, Effort, project, projection, starts
 from gridveil.repair.repair import promised, repair, rounded
@@ -30,9 +31,10 @@ def feasible(network: Network, settings: Settings, seed: int) -> list[Row]:
     if settings["mechanism"] == LAPLACE:
         solution = optimum(bare(network, settings, seed))
         return [{"feasible": solution.status is Status.OPTIMAL, "certified": None, "detail": str(solution.status)}]
+    true_optimum(network)  # without one there is nothing to release, and the task fails
     try:
         made = released(network, settings, seed)
-    except ReleaseError as failure:
+    except (RepairFailed, CertificateFailed) as failure:
         return [{"feasible": False, "certified": False, "detail": str(failure)}]
     return [{"feasible": True, "certified": made.certificate.passed, "detail": made.manifest["repair"]["path"]}]
 
@@ -98,14 +100,14 @@ def runtimes(network: Network, settings: Settings, seed: int) -> list[Row]:
 def promise(network: Network, settings: Settings, seed: int) -> list[Row]:
     """Does the paper's plain projection keep β once its network is optimised again, and what do the cuts cost?"""
     plan, facts = plan_of(settings), declare_facts(split(network))
-    noisy = drawn(network, settings, seed)
+    noisy, cost = drawn(network, settings, seed), facts.snapshots[0].cost
     begin = perf_counter()
-    away = _plain(network, settings, seed)
+    lines = _plain(network.grid, noisy, facts, plan)
     plain = perf_counter() - begin
+    away = None if lines is None else _away(Network(network.grid, lines), cost)
     begin = perf_counter()
     kept = repair(network.grid, noisy, facts, plan.fidelity)
     seconds = perf_counter() - begin
-    cost = facts.snapshots[0].cost
     return [
         {
             "plain_away": away, "plain_broken": away is not None and abs(away) > plan.beta, "plain_seconds": plain,
@@ -114,21 +116,23 @@ def promise(network: Network, settings: Settings, seed: int) -> list[Row]:
     ]  # fmt: skip
 
 
-def _plain(network: Network, settings: Settings, seed: int) -> float | None:
-    """Relative change of the re-optimised cost after Algorithm 1, line 5, as printed; `None` if nothing is found."""
-    plan, facts = plan_of(settings), declare_facts(split(network))
+def _plain(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, plan: Plan) -> LineParameters | None:
+    """Algorithm 1, line 5, as printed; `None` if nothing is found."""
     fidelity = Fidelity(plan.beta, plan.bound_factor)
-    box = parameter_box(network.grid, drawn(network, settings, seed), plan.bound_factor)
-    program = projection(network.grid, box, facts, [], False)
+    box = parameter_box(grid, noisy, plan.bound_factor)
+    program = projection(grid, box, facts, [], False)
     aim = [Aim(tolerance, tolerance) for tolerance in promised(facts, fidelity)]
     for start in starts(program, box, None):
         outcome = project(program, box, facts, fidelity, aim, start, Effort(400, 0.0))
         if outcome.status is Status.OPTIMAL:
-            lines = rounded(box.lines(np.clip(outcome.x[program.parameters], box.low, box.high)))
-            solution = optimum(Network(network.grid, lines))
-            cost = facts.snapshots[0].cost
-            return (solution.cost - cost) / cost if solution.status is Status.OPTIMAL else None
+            return rounded(box.lines(np.clip(outcome.x[program.parameters], box.low, box.high)))
     return None
+
+
+def _away(network: Network, cost: float) -> float | None:
+    """Relative change of the re-optimised cost."""
+    solution = optimum(network)
+    return (solution.cost - cost) / cost if solution.status is Status.OPTIMAL else None
 
 
 def scale(network: Network, settings: Settings, seed: int) -> list[Row]:
@@ -191,6 +195,7 @@ PROMISE = Study(
         "plain_away": float, "plain_broken": bool, "plain_seconds": float, "away": float, "cuts": int, "seconds": float,
     },
     promise,
+    version=2,
 )  # fmt: skip
 SCALE = Study(
     "scale",
@@ -204,4 +209,5 @@ SCALE = Study(
     },
     scale,
     draws=3,
+    version=2,
 )  # fmt: skip

@@ -28,6 +28,8 @@ from gridveil.study.store import Store
 
 AHEAD = 3
 """Tasks handed to each worker before it asks for them: the next is there when one ends."""
+LOOK = 1.0
+"""Seconds between looks at how many workers there are."""
 Progress = Callable[[int, int, int], None]
 """Called with tasks done, tasks in all, and failures among those of this run."""
 
@@ -75,8 +77,8 @@ def run_study(
                 ended, failed, first_error = ended + 1, failed + (error is not None), first_error or error
                 if progress is not None:
                     progress(before + ended, len(tasks), failed)
-    finally:
         store.flush()
+    finally:
         store.close()
     return Summary(study.name, len(tasks), before, ended, failed, perf_counter() - begin, str(out), first_error)
 
@@ -133,7 +135,6 @@ def _performed(
     run = uuid4().hex  # others may use the same scheduler, for other networks of the same name
     # tasks that give back their argument, not scattered data: a worker that dies takes no network with it
     held = {name: client.submit(_itself, networks[name], key=f"{run}/{name}") for name in {t.case for t in todo}}
-    ahead = AHEAD * max(len(client.scheduler_info()["workers"]), 1)
     waiting, running, suspects = iter(todo), dict[Any, Task](), list[Task]()
     finished = as_completed()
 
@@ -142,11 +143,14 @@ def _performed(
         running[future.key] = task
         return future
 
+    looked, ahead = perf_counter(), _ahead(client)
     for task in islice(waiting, ahead):
         finished.add(submit(task, "first"))
     for future in finished:
         task = running.pop(future.key)
-        for following in islice(waiting, 1):
+        if perf_counter() - looked > LOOK:  # clusters grow and shrink
+            looked, ahead = perf_counter(), _ahead(client)
+        for following in islice(waiting, max(ahead - len(running), 0)):
             finished.add(submit(following, "first"))
         if isinstance(future.exception(), KilledWorker):
             suspects.append(task)
@@ -156,6 +160,10 @@ def _performed(
         future = submit(task, "alone")
         wait(future)
         yield task, *_outcome(future)
+
+
+def _ahead(client: Client) -> int:
+    return AHEAD * max(len(client.nthreads()), 1)
 
 
 def _outcome(future: Any) -> tuple[list[Row], float, str | None]:

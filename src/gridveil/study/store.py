@@ -71,6 +71,8 @@ class Store:
         folder, study = self.folder, self.study
         about = {"format": FORMAT, "study": study.name, "version": study.version, "gridveil": __version__}
         known = _about(folder) or {**about, "cases": {}}
+        if not (folder / "_study.json").exists() and (self._parts() or self.journal.exists()):
+            raise StudyError(f"{folder} has results, but {folder.name}/_study.json is gone; choose another --out")
         for name in ("format", "study", "version"):
             if known[name] != about[name]:
                 raise StudyError(
@@ -131,19 +133,32 @@ class Store:
             number = 1 + max((int(part.stem.split("-")[1]) for part in self._parts()), default=0)
             target = self.folder / f"part-{number:06d}.parquet"
             staging = self.folder / f"_{target.name}.staging"
-            rows = [{name: row.get(name) for name in self.schema.names} for row in self._pending]
-            parquet.write_table(pa.Table.from_pylist(rows, schema=self.schema), staging)
-            with staging.open("rb") as stream:
-                os.fsync(stream.fileno())
-            staging.replace(target)
+            table = self._rows(self._pending)
+            try:
+                parquet.write_table(table, staging)
+                with staging.open("rb") as stream:
+                    os.fsync(stream.fileno())
+                staging.replace(target)
+            except OSError as problem:
+                staging.unlink(missing_ok=True)
+                raise _unwritable(self.folder, problem) from problem
         self.journal.unlink(missing_ok=True)
         self._pending = []
 
+    def _rows(self, rows: Sequence[Row]) -> pa.Table:
+        try:
+            return pa.Table.from_pylist([{n: row.get(n) for n in self.schema.names} for row in rows], self.schema)
+        except pa.ArrowException as error:
+            raise StudyError(
+                f"{self.journal} has values of another type ({str(error).splitlines()[0]}); delete the damaged line, "
+                "and its task is run again"
+            ) from error
+
     def table(self) -> pa.Table:
         """All rows; of a task that was run again, those of its last run."""
-        rows = [{name: row.get(name) for name in self.schema.names} for row in self._pending]
         parts = [_read_part(part, self.schema) for part in self._parts()]
-        table = pa.concat_tables([*parts, pa.Table.from_pylist(rows, schema=self.schema)])
+        there = {entry for part in parts for entry in part["entry"].to_pylist()}
+        table = pa.concat_tables([*parts, self._rows([row for row in self._pending if row["entry"] not in there])])
         runs = list(zip(table["key"].to_pylist(), table["entry"].to_pylist(), strict=True))
         last = dict(sorted(runs, key=lambda run: run[1]))
         return table.filter(pa.array([last[key] == entry for key, entry in runs], pa.bool_()))
@@ -156,9 +171,10 @@ class Store:
     def _journal(self) -> list[list[Row]]:
         """The tasks in the journal; a last line without its end was torn by a crash, and was never counted."""
         found: list[list[Row]] = []
-        if not self.journal.exists():
+        try:
+            lines = self.journal.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+        except FileNotFoundError:  # none yet, or another process has just made a part of it
             return found
-        lines = self.journal.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
         for number, line in enumerate(lines, 1):
             if not line.endswith("\n"):
                 break
@@ -207,9 +223,16 @@ def read_results(directory: Path, studies: Mapping[str, Study]) -> dict[str, pa.
         about = _about(folder)
         if about is None:
             continue
-        study = studies.get(about["study"])
-        if study is None or (about["format"], about["version"]) != (FORMAT, study.version):
-            raise StudyError(f"{folder} was written by another version of GridVeil ({about['gridveil']})")
+        study = studies.get(folder.name.removeprefix("study="))
+        if (
+            study is None
+            or about["study"] != study.name
+            or (about["format"], about["version"]) != (FORMAT, study.version)
+        ):
+            raise StudyError(
+                f"{folder} holds other results than its name says, or was written by another version of GridVeil "
+                f"({about['gridveil']})"
+            )
         found[study.name] = Store(folder, study).with_journal().table()
     if not found:
         raise StudyError(f"there are no results in {directory}; run `gridveil study NAME --out {directory}` first")
