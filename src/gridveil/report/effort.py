@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import exp, isfinite, log
 
 from gridveil.report.chart import Chart, Panel, Section, Series
 from gridveil.report.published import NETWORKS, release_seconds
 from gridveil.report.series import NAMES, deviation, interval, mean_series, number, ordered, setting, sheet_of
-from gridveil.report.statistics import Mean, Results, mean_of, share_of
+from gridveil.report.statistics import Mean, Results, geometric_of, mean_of, share_of
 
 _SETTING = {"case": "case", "mechanism": "mechanism", "alpha": "α"}
 
@@ -38,7 +37,7 @@ def runtimes(results: Results) -> Section:
     charts = (
         Chart(
             "Noise and repair as a multiple of one AC-OPF of the same network",
-            "Means with 95 % intervals. Ratios within one task do not depend on how fast the machine is.",
+            "Geometric means with 95 % intervals. Ratios within one task do not depend on how fast the machine is.",
             tuple(ratio_panels),
             max(len(ratio_panels), 1),
         ),
@@ -61,7 +60,7 @@ def runtimes(results: Results) -> Section:
         [
             ("noise and repair (s), mean ± sd", lambda part: deviation(mean_of(part.column("seconds")))),
             ("AC-OPF (s)", lambda part: number(_mean(part, "opf_seconds"))),
-            ("ratio, 95 % interval", lambda part: interval(_ratio(part))),
+            ("ratio, geometric mean and 95 % interval", lambda part: interval(_ratio(part))),
             ("whole release (s)", lambda part: number(_mean(part, "release_seconds"))),
             ("as drawn (%)", lambda part: _share(row["path"] == "as drawn" for row in part.rows)),
             ("the paper (s)", published),
@@ -72,7 +71,7 @@ def runtimes(results: Results) -> Section:
 
 
 def _ratio(part: Results) -> Mean | None:
-    return mean_of(row["seconds"] / row["opf_seconds"] for row in part.rows if row["opf_seconds"])
+    return geometric_of(row["seconds"] / row["opf_seconds"] for row in part.rows if row["opf_seconds"])
 
 
 def _mean(part: Results, name: str) -> float | None:
@@ -137,12 +136,7 @@ def _broken(part: Results) -> Mean | None:
 
 
 def _price(part: Results) -> Mean | None:
-    """The geometric mean of the ratios: single draws take many times as long as others."""
-    logs = mean_of(log(row["seconds"] / row["plain_seconds"]) for row in part.rows if row["plain_seconds"])
-    if logs is None:
-        return None
-    low, high = (exp(logs.low), exp(logs.high)) if isfinite(logs.low) else (logs.low, logs.high)
-    return Mean(exp(logs.mean), exp(logs.sd), low, high, logs.n)
+    return geometric_of(row["seconds"] / row["plain_seconds"] for row in part.rows if row["plain_seconds"])
 
 
 def _largest(part: Results, name: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import exp, isfinite, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,6 +126,14 @@ def percent_of(values: Iterable[float]) -> Mean | None:
     if stat is None or not isfinite(stat.low):
         return stat
     return stat._replace(low=max(stat.low, 0.0), high=min(stat.high, 100.0))
+
+
+def geometric_of(values: Iterable[float]) -> Mean | None:
+    """The geometric mean of positive ratios, its interval made on their logarithms: single draws may be far out."""
+    logs = mean_of(log(value) for value in values)
+    if logs is None or not isfinite(logs.low):
+        return logs and logs._replace(mean=exp(logs.mean), sd=0.0)
+    return Mean(exp(logs.mean), exp(logs.sd), exp(logs.low), exp(logs.high), logs.n)
 
 
 def share_of(flags: Iterable[bool]) -> Mean | None:
