@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 
 from gridveil.report.chart import Chart, Panel, Section, Series
 from gridveil.report.published import NETWORKS, release_seconds
@@ -15,25 +16,26 @@ _SETTING = {"case": "case", "mechanism": "mechanism", "alpha": "α"}
 def runtimes(results: Results) -> Section:
     """Table III: seconds of noise and repair, as a multiple of one AC-OPF, and beside the paper's."""
     cases = results.values("case")
+    begin = _common(cases) if len(cases) > 1 else ""
     ratio_panels, second_panels = [], []
     for alpha in results.values("alpha"):
         here, ratios, seconds = results.where(alpha=alpha), [], []
         for mechanism in ordered(results.values("mechanism")):
-            parts = [(case, here.where(case=case, mechanism=mechanism)) for case in cases]
-            ratios.append(
-                mean_series(NAMES[mechanism], mechanism, "points", [(case, _ratio(part)) for case, part in parts])
-            )
-            means = [(case, mean_of(part.column("seconds"))) for case, part in parts]
+            parts = [(case.removeprefix(begin), here.where(case=case, mechanism=mechanism)) for case in cases]
+            ratios.append(mean_series(NAMES[mechanism], mechanism, "points", [(x, _ratio(part)) for x, part in parts]))
+            means = [(x, mean_of(part.column("seconds"))) for x, part in parts]
             seconds.append(mean_series(NAMES[mechanism], mechanism, "points", means, unit=" s"))
-        stated = [(case, value) for case in cases if (value := release_seconds(case, alpha)) is not None]
+        stated = [
+            (case.removeprefix(begin), value) for case in cases if (value := release_seconds(case, alpha)) is not None
+        ]
         if stated:
             seconds.append(
                 Series("the paper's mechanism, as published", "published", "points", tuple(case for case, _ in stated),
                        tuple(value for _, value in stated), words=tuple(f"{value:g} s" for _, value in stated))
             )  # fmt: skip
-        title = f"α = {setting(alpha)}"
-        ratio_panels.append(Panel(title, tuple(ratios), "", "noise and repair / AC-OPF", y_log=True))
-        second_panels.append(Panel(title, tuple(seconds), "", "seconds", y_log=True))
+        title, name = f"α = {setting(alpha)}", f"{begin}…" if begin else ""
+        ratio_panels.append(Panel(title, tuple(ratios), name, "time / AC-OPF", y_log=True))
+        second_panels.append(Panel(title, tuple(seconds), name, "seconds", y_log=True))
     charts = (
         Chart(
             "Noise and repair as a multiple of one AC-OPF of the same network",
@@ -68,6 +70,12 @@ def runtimes(results: Results) -> Section:
         f"{NETWORKS} “As drawn” is the share of draws that needed no projection.",
     )
     return Section(charts, (sheet,))
+
+
+def _common(names: list[str]) -> str:
+    """How all names begin, up to their numbers."""
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    return "".join(letters[0] for letters in alike).rstrip("0123456789")
 
 
 def _ratio(part: Results) -> Mean | None:
