@@ -139,6 +139,17 @@ def test_processes_at_once_never_overspend(tmp_path: Path) -> None:
     assert book.spent(book.fingerprint(b"grid")) == (15.0, 15.0)
 
 
+def test_a_reader_sees_one_moment(ledger: Ledger) -> None:
+    """A charge by another process between reading the entries and reading the head is no sign of tampering."""
+    ledger.charge("x", of(1.0))
+    with ledger._snapshot() as connection:
+        assert connection.execute("SELECT count(*) FROM entries").fetchone() == (1,)
+        Ledger.open(ledger.path).charge("x", of(1.0))
+        assert connection.execute("SELECT count FROM head").fetchone() == (1,)
+        assert len(ledger._checked(connection)) == 1
+    assert len(ledger.entries()) == 2
+
+
 def raw(ledger: Ledger, *statements: str) -> None:
     with closing(sqlite3.connect(ledger.path)) as connection, connection:
         for statement in statements:

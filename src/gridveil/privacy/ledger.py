@@ -167,7 +167,7 @@ class Ledger:
 
     def preview(self, network: str, charge: Charge) -> Account:
         """What a charge would come to; nothing is written."""
-        with self._connection() as connection:
+        with self._snapshot() as connection:
             return self._weighed(connection, network, charge)
 
     def set_limit(self, network: str, limit: float) -> None:
@@ -179,13 +179,13 @@ class Ledger:
 
     def spent(self, network: str) -> tuple[float, float | None]:
         """(spent, limit) of a network, for changes up to the largest α charged."""
-        with self._connection() as connection:
+        with self._snapshot() as connection:
             charges, limit = self._state(connection, network)
         return composed(charges)[0], limit
 
     def entries(self) -> list[Entry]:
         """Every entry, checked against the chain."""
-        with self._connection() as connection:
+        with self._snapshot() as connection:
             return self._checked(connection)
 
     def _state(self, connection: sqlite3.Connection, network: str) -> tuple[list[Charge], float | None]:
@@ -246,7 +246,7 @@ class Ledger:
                 connection.execute("INSERT INTO head VALUES (1, 0, ?)", (self._link("", 0, "gridveil"),))
             elif connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
                 raise LedgerError(f"{self.path} is a database, but not a ledger of this program; use another path")
-        with self._connection() as connection:
+        with self._snapshot() as connection:
             self._checked(connection)
 
     @contextmanager
@@ -260,6 +260,14 @@ class Ledger:
             raise LedgerError(
                 f"{self.path} is not a usable ledger ({error}); restore it, or use another path"
             ) from error
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Entries and head as they are at one moment, whatever other processes append meanwhile."""
+        with self._connection() as connection:
+            connection.execute("BEGIN")
+            yield connection
+            connection.execute("COMMIT")
 
     @contextmanager
     def _transaction(self, create: bool = False) -> Iterator[sqlite3.Connection]:
