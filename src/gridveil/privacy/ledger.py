@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, NamedTuple
 
 from gridveil.errors import BudgetExceeded, LedgerError
@@ -36,6 +37,8 @@ CREATE TRIGGER entries_keep BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, '
 PRAGMA user_version = 1;
 """
 _APPLICATION = 0x47560001
+WAIT = 30.0
+"""Seconds to wait for other processes."""
 
 
 class Charge(NamedTuple):
@@ -252,9 +255,8 @@ class Ledger:
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         try:
-            with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = FULL")
+            with closing(sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)) as connection:
+                _prepare_connection(connection)
                 yield connection
         except sqlite3.DatabaseError as error:
             raise LedgerError(
@@ -280,6 +282,25 @@ class Ledger:
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+
+
+def _prepare_connection(connection: sqlite3.Connection) -> None:
+    """Write-ahead log and full synchronisation.
+
+    While the first process makes the log, or the last one clears it away, SQLite refuses others at once instead of
+    letting them wait; so they wait here.
+    """
+    deadline = monotonic() + WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or monotonic() > deadline:
+                raise
+            sleep(0.01)
 
 
 def distances(within: Sequence[Within]) -> str:
