@@ -16,6 +16,7 @@ from gridveil.report.chart import Sheet
 from gridveil.report.figure import write_figure
 from gridveil.report.sections import methods, read_studies, section
 from gridveil.study.catalogue import STUDIES
+from gridveil.study.declare import exact
 
 MOST_ROWS = 170
 
@@ -54,7 +55,11 @@ def page(name: str, results: Path, target: Path) -> None:
     parts += ["## How it was made", methods(study, found, results)]
     cases = ",".join(f"{case}.m" for case in found.values("case"))
     draws = 1 + max(found.values("draw"))
-    parts.append(f"```\ngridveil study {name} --cases {cases} --draws {draws} --out results\n```")
+    chosen = {
+        one: found.values(one) for one, declared in study.settings.items() if set(found.values(one)) < set(declared)
+    }
+    sets = "".join(f" --set {one}={','.join(exact(value) for value in values)}" for one, values in chosen.items())
+    parts.append(f"```\ngridveil study {name} --cases {cases} --draws {draws}{sets} --out results\n```")
     write_whole(target / f"study-{name}.md", "\n\n".join(parts) + "\n")
 
 
