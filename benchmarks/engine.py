@@ -2,8 +2,8 @@
 
     python benchmarks/engine.py [--case case118_ieee] [--draws 40] > docs/results/engine.md
 
-The same tasks are run in a plain loop, with one worker and with two, twice each in turn; the start of a cluster is
-measured apart, by a run of one task.
+The same tasks are run in a plain loop, with one worker and with two, three times each in turn; the start of a cluster
+is measured apart, by a run of one task.
 """
 
 from __future__ import annotations

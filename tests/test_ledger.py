@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from gridveil.errors import BudgetExceeded, LedgerError
-from gridveil.privacy.ledger import Charge, Ledger, composed, default_path
+from gridveil.privacy.composition import Charge, composed
+from gridveil.privacy.ledger import Ledger, default_path
 from gridveil.privacy.noise import _measurement
 
 
@@ -110,7 +111,8 @@ def test_fingerprints_differ_between_ledgers(ledger: Ledger, tmp_path: Path) -> 
 
 CHARGE = """
 import sys
-from gridveil.privacy.ledger import Charge, Ledger
+from gridveil.privacy.composition import Charge
+from gridveil.privacy.ledger import Ledger
 from gridveil.errors import BudgetExceeded
 book = Ledger.open(sys.argv[1])
 for _ in range(4):

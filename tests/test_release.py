@@ -23,7 +23,7 @@ from gridveil.cli.main import app
 from gridveil.errors import CertificateFailed, PrivacyError, ReleaseError, RepairFailed
 from gridveil.exchange.types import Certificate, Repair
 from gridveil.grid import LineParameters, Network
-from gridveil.privacy.ledger import Charge
+from gridveil.privacy.composition import Charge
 from gridveil.privacy.noise import Noise, SeededNoise
 from gridveil.publish import bundle
 from gridveil.publish.manifest import SCHEMA, schema_faults

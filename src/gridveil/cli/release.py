@@ -18,7 +18,8 @@ from gridveil.cli.output import err, out, print_json, reporting
 from gridveil.errors import ReleaseError
 from gridveil.exchange.types import Certificate, Check
 from gridveil.nlp.solver import Status
-from gridveil.privacy.ledger import Account, Charge, Ledger, composed, default_path, distances
+from gridveil.privacy.composition import Charge, composed, distances
+from gridveil.privacy.ledger import Account, Ledger, default_path
 from gridveil.privacy.noise import Noise, SeededNoise
 from gridveil.publish import bundle
 from gridveil.publish.manifest import RESEARCH, stays_public

@@ -4,8 +4,7 @@ One SQLite file in WAL mode with full synchronisation. Entries are only ever app
 itself and of its predecessor, and a keyed head guards the end, so that a changed, removed or foreign entry is found and
 named. A network is known by a keyed fingerprint of its public shape, which says nothing to whoever lacks the key.
 
-A loss is for changes up to some α. Losses for different α do not simply add: each is counted at the largest α of its
-unit (docs/proofs/composition.md).
+What charges come to together is `privacy/composition.py`'s business.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import secrets
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,6 +27,7 @@ from time import monotonic, sleep
 from typing import Any, NamedTuple
 
 from gridveil.errors import BudgetExceeded, LedgerError
+from gridveil.privacy.composition import Charge, Within, composed, distances
 
 _SCHEMA = """
 CREATE TABLE entries (id INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
@@ -41,23 +41,6 @@ WAIT = 30.0
 """Seconds to wait for other processes."""
 
 
-class Charge(NamedTuple):
-    """A loss for changes up to `alpha` in the unit of a mechanism."""
-
-    loss: float
-    alpha: float
-    unit: str
-    mechanism: str
-
-
-class Within(NamedTuple):
-    """Up to which change a cumulative loss holds, for the releases of one mechanism."""
-
-    mechanism: str
-    alpha: float
-    unit: str
-
-
 class Account(NamedTuple):
     """What a network has spent, and what it would have with one more charge."""
 
@@ -69,16 +52,6 @@ class Account(NamedTuple):
     @property
     def refused(self) -> bool:
         return self.limit is not None and not self.total <= self.limit * (1 + 1e-12)
-
-
-def composed(charges: Sequence[Charge]) -> tuple[float, tuple[Within, ...]]:
-    """What charges cost together, each counted at the largest α of its unit, and which that is by mechanism."""
-    largest: dict[str, float] = {}
-    for charge in charges:
-        largest[charge.unit] = max(charge.alpha, largest.get(charge.unit, 0.0))
-    total = sum(charge.loss * (largest[charge.unit] / charge.alpha) for charge in charges)
-    units = {charge.mechanism: charge.unit for charge in charges}
-    return total, tuple(Within(mechanism, largest[unit], unit) for mechanism, unit in units.items())
 
 
 @dataclass(frozen=True)
@@ -301,11 +274,6 @@ def _prepare_connection(connection: sqlite3.Connection) -> None:
             if "locked" not in str(error) or monotonic() > deadline:
                 raise
             sleep(0.01)
-
-
-def distances(within: Sequence[Within]) -> str:
-    """In words, up to which changes a cumulative loss holds."""
-    return " and ".join(dict.fromkeys(f"{one.alpha:g} {one.unit}".strip() for one in within))
 
 
 def _create_key(path: Path) -> None:

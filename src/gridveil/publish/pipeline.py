@@ -17,7 +17,8 @@ from gridveil.errors import CertificateFailed, ReleaseError, RepairFailed
 from gridveil.exchange.types import Certificate, Fidelity, NoisyLines, PublicFacts, Repair
 from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid
 from gridveil.grid.profile import Profile, base_profile
-from gridveil.privacy.ledger import Charge, Ledger, Receipt
+from gridveil.privacy.composition import Charge
+from gridveil.privacy.ledger import Ledger, Receipt
 from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.publish import bundle
 from gridveil.publish.manifest import manifest

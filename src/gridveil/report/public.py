@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gridveil.privacy.ledger import Within, distances
+from gridveil.privacy.composition import Within, distances
 from gridveil.publish import bundle
 from gridveil.publish.manifest import COST, UNUSED_COST
 from gridveil.publish.pipeline import Release
