@@ -29,6 +29,7 @@ test check: .venv/.dev
 
 sweep: .venv/.dev
 	$(BIN)/python -m pytest -m sweep -v
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile fresh
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/run.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from gridveil.casefile import Case, read
+from gridveil.privacy.noise import SeededNoise
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
@@ -37,8 +39,33 @@ mpc.branch = [
 
 Bend = Callable[..., Case]
 
-settings.register_profile("gridveil", deadline=None)  # a busy machine is no failure
+# a busy machine is no failure, and nobody's luck decides: the same examples every time
+settings.register_profile("gridveil", deadline=None, derandomize=True, database=None)
+settings.register_profile("fresh", deadline=None, derandomize=False, database=None)  # `make sweep`
 settings.load_profile("gridveil")
+
+
+class PretendExact(SeededNoise):
+    """Noise that a release takes for the exact one, the same in every run of a test."""
+
+    private = True
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.description = "pretends to be exact, for a test"
+
+
+@pytest.fixture(autouse=True)
+def no_luck(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Releases draw seeded noise that the test's name decides, unless it is marked `real_noise`.
+
+    With real noise a test may assert only what holds for every draw, or for all but one in a million.
+    """
+    if request.node.get_closest_marker("real_noise"):
+        return
+    seeds = iter(range(1000))
+    name = int.from_bytes(hashlib.sha256(request.node.name.encode()).digest()[:6], "big")
+    monkeypatch.setattr("gridveil.publish.pipeline.ExactNoise", lambda: PretendExact(name + next(seeds)))
 
 
 @pytest.fixture

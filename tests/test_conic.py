@@ -20,7 +20,6 @@ from gridveil.conic.bus_pairs import bus_pairs, pair_forms
 from gridveil.conic.clarabel import solve
 from gridveil.conic.program import Builder, ConicProgram
 from gridveil.conic.relaxation import Formulation, Limits, opf_program, solve_relaxation
-from gridveil.conic.served import served_bound
 from gridveil.conic.soc import relaxed_flow
 from gridveil.grid import CostCurves, Network, PublicGrid, line_flows
 from tests.conftest import Bend
@@ -397,39 +396,3 @@ def test_input_that_is_refused() -> None:
         solve_relaxation(grid, lines, "sdp")  # type: ignore[arg-type]
     with pytest.raises(gv.GridError, match="expected 5"):
         solve_relaxation(grid, lines, "soc", (np.zeros(4), np.zeros(5)))
-
-
-# --- the most that can be served ---------------------------------------------------------------------------------
-
-
-@settings(max_examples=12, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["case14_ieee", "case39_epri"]))
-def test_served_bound(seed: int, name: str) -> None:
-    """Never below a load that AC-OPF serves on the damaged network; never above demand or capacity, island by island."""
-    grid, lines = gv.load(name)
-    random = np.random.default_rng(seed)
-    kept = np.flatnonzero(random.random(grid.n_line) > 0.3)
-    damaged = with_lines(grid, **{key: values[kept] for key, values in vars(grid.lines).items()})
-    rest = gv.LineParameters(lines.g[kept], lines.b[kept], lines.bc[kept])
-    found = served_bound(damaged, rest)
-    assert found.status == "optimal"
-    assert served_bound(grid, lines).bound == pytest.approx(grid.buses.pd.clip(0).sum(), rel=1e-6)
-    assert found.bound <= grid.buses.pd.clip(0).sum() + 1e-9
-    assert found.bound <= grid.generators.pmax.clip(0).sum() + 1e-6
-    idle = replace(damaged.generators, pmin=np.minimum(grid.generators.pmin, 0))
-    for share in (0.9, 0.6):
-        demand = gv.Demand(share * grid.buses.pd, share * grid.buses.qd)
-        served = gv.solve_opf(Network(replace(damaged, generators=idle), rest), demand, gv.SolverOptions(starts=1))
-        if served.status == "optimal":
-            assert found.bound >= share * grid.buses.pd.clip(0).sum() - 1e-5
-
-
-def test_served_without_lines() -> None:
-    """Each bus on its own: the least of its demand and its generators' capacity."""
-    grid, _ = gv.load("case14_ieee")
-    none = np.zeros(0)
-    alone = with_lines(grid, **{key: values[:0] for key, values in vars(grid.lines).items()})
-    capacity = np.bincount(grid.generators.bus, grid.generators.pmax, grid.n_bus)
-    found = served_bound(alone, gv.LineParameters(none, none, none))
-    assert found.bound == pytest.approx(np.minimum(capacity, grid.buses.pd).sum(), abs=1e-4)
-    assert len(found.by_island) == grid.n_bus

@@ -22,7 +22,8 @@ def p_value(noise: Noise, scale: float) -> float:
 
 @pytest.mark.parametrize("noise", [ExactNoise(), SeededNoise(1)], ids=["exact", "seeded"])
 def test_law_is_accepted_and_wrong_scales_are_rejected(noise: Noise) -> None:
-    assert p_value(noise, 0.4) > 1e-4
+    """The exact sampler cannot be seeded: one run in ten million calls it wrong."""
+    assert p_value(noise, 0.4) > 1e-7
     assert p_value(noise, 0.7 * 0.4) < 1e-6
     assert p_value(noise, 1.3 * 0.4) < 1e-6
 
