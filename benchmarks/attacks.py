@@ -42,7 +42,7 @@ from gridveil.nlp.restoration import restore
 from gridveil.privacy.noise import SeededNoise
 from gridveil.publish.pipeline import release
 from gridveil.publish.plan import Plan
-from gridveil.repair.repair import repair
+from gridveil.repair.workshop import Workshop
 from gridveil.sealed.split import split
 
 NESTA = Path(__file__).parents[2] / "shared" / "data" / "nesta"
@@ -158,7 +158,7 @@ def study(target: Path, draws: int) -> None:
 def one_release(network: Network, name: str, alpha: float, draw: int) -> Network | None:
     seed = zlib.crc32(f"{name}|paper|{alpha}|{draw}".encode())
     try:
-        made = release(split(network), Plan(1.0, alpha, 0.01, "paper"), noise=SeededNoise(seed), repairer=repair)
+        made = release(split(network), Plan(1.0, alpha, 0.01, "paper"), noise=SeededNoise(seed), workshop=Workshop)
     except ReleaseError:
         return None
     return made.network

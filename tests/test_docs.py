@@ -30,7 +30,7 @@ def test_links_lead_somewhere() -> None:
 
 def test_equations_name_real_functions() -> None:
     text = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
-    names = re.findall(r"`((?:grid|nlp|conic|repair|sealed|privacy|publish|attacks)(?:\.\w+)+)`", text)
+    names = re.findall(r"`((?:grid|nlp|conic|repair|sealed|privacy|publish|attacks|wall|check)(?:\.\w+)+)`", text)
     assert len(names) > 8
     for name in names:
         parts = name.split(".")

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import gridveil as gv
 from gridveil.errors import WallBreach
-from gridveil.exchange.types import NoisyLines
 from gridveil.grid import LineKind, LineParameters, Network, corridors
 from gridveil.privacy.noise import ExactNoise, SeededNoise
 from gridveil.sealed.mechanisms import MECHANISMS, mechanism
-from gridveil.sealed.mechanisms.base import group_mean, groups, signs
-from gridveil.sealed.mechanisms.log import coordinates, from_coordinates
 from gridveil.sealed.split import SecretNetwork, split
+from gridveil.wall.coordinates import coordinates, from_coordinates, group_mean, groups, signs
+from gridveil.wall.draw import NoisyLines
+from gridveil.wall.mechanisms import mechanism_words
 
 from .audit import epsilon_lower_bound
 from .conftest import Bend
@@ -78,7 +78,7 @@ def test_additive_mechanisms_leave_what_they_say(tiny: Bend, name: str) -> None:
     negative = network.grid.lines.kind == LineKind.NEGATIVE_RESISTANCE
     lossless = network.grid.lines.kind == LineKind.LOSSLESS
     assert np.array_equal(~noisy.protected, negative)
-    assert np.array_equal(mechanism(name).unprotected(network.grid), negative)
+    assert np.array_equal(mechanism_words(name).unprotected(network.grid), negative)
     assert np.array_equal(noisy.g[negative], network.lines.g[negative])
     assert np.all(noisy.g[lossless] == 0)
     assert np.all(noisy.b[lossless] != network.lines.b[lossless])

@@ -10,7 +10,7 @@ from gridveil.errors import ReleaseError
 from gridveil.grid import LineParameters, Network
 from gridveil.privacy.noise import SeededNoise
 from gridveil.publish.pipeline import release
-from gridveil.repair.repair import repair
+from gridveil.repair.workshop import Workshop
 from gridveil.sealed.split import split
 
 from .audit import epsilon_lower_bound
@@ -38,7 +38,7 @@ def test_released_values_keep_the_claim(leak: bool) -> None:
 
     def draw(network: Network) -> float:
         try:
-            made = release(split(network), plan, noise=noise, repairer=repair)
+            made = release(split(network), plan, noise=noise, workshop=Workshop)
         except ReleaseError:
             return -1.0
         x = float(made.lines.impedance()[1][0])

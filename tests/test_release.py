@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,21 +21,24 @@ from gridveil.casefile.from_network import from_network
 from gridveil.casefile.to_network import to_network
 from gridveil.cli.main import app
 from gridveil.errors import CertificateFailed, PrivacyError, ReleaseError, RepairFailed
-from gridveil.exchange.types import Certificate, Repair
 from gridveil.grid import LineParameters, Network
 from gridveil.privacy.composition import Charge
 from gridveil.privacy.noise import Noise, SeededNoise
 from gridveil.publish import bundle
-from gridveil.publish.manifest import SCHEMA, schema_faults
+from gridveil.publish.manifest import Manifest
 from gridveil.publish.pipeline import release, shape
-from gridveil.repair.repair import repair
+from gridveil.repair.workshop import Workshop
 from gridveil.report.public import public_report
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
+from gridveil.wall.certificate import Certificate
+from gridveil.wall.codec import from_json, to_json, to_plain
+from gridveil.wall.draw import Repair, Snapshot
 
 from .conftest import Bend
 
 PLAN = gv.Plan(epsilon=1.0, alpha=0.1, beta=0.01)
+DECLARED = gv.Plan(epsilon=1.0, alpha=0.1, beta=0.01, cost="declared")
 runner = CliRunner()
 
 
@@ -74,16 +77,17 @@ def two_secrets(name: str) -> tuple[Network, Network]:
     return network, Network(network.grid, LineParameters(lines.g / scale, lines.b / scale, lines.bc))
 
 
-def leaky(truth: LineParameters) -> Callable[..., Repair]:
+def leaky(truth: LineParameters) -> type[Workshop]:
     """A planted bug: a repair that moves one tenth of the way from the noisy to the true network."""
 
-    def leaking(grid: Any, noisy: Any, facts: Any, fidelity: Any) -> Repair:
-        made = repair(grid, noisy, facts, fidelity)
-        mixed = LineParameters(*(0.9 * getattr(made.lines, n) + 0.1 * getattr(truth, n) for n in ("g", "b", "bc")))
-        point = gv.solve_opf(Network(grid, mixed)).require().point
-        return Repair(mixed, (point,), made.path, made.cuts, made.widening, made.projections)
+    class Leaking(Workshop):
+        def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+            made = super().repair(snapshots)
+            mixed = LineParameters(*(0.9 * getattr(made.lines, n) + 0.1 * getattr(truth, n) for n in ("g", "b", "bc")))
+            point = gv.solve_opf(Network(self.grid, mixed)).require().point
+            return replace(made, lines=mixed, points=(point,))
 
-    return leaking
+    return Leaking
 
 
 def bundle_bytes(directory: Path) -> dict[str, bytes]:
@@ -96,11 +100,11 @@ def test_non_interference(tmp_path: Path, mechanism: str, name: str, alpha: floa
     """Two secrets, the same noisy values and public facts: every byte of the bundle is the same."""
     recorded = Recording(5)
     plan = gv.Plan(1.0, alpha, 0.05, mechanism, published_cost=gv.solve_opf(name).cost)
-    release(split(gv.load(name)), plan, noise=recorded, repairer=repair)
+    release(split(gv.load(name)), plan, noise=recorded, workshop=Workshop)
     made = []
     for number, secret in enumerate(two_secrets(name)):
         book = gv.Ledger.open(tmp_path / f"{number}.db")
-        result = release(split(secret), plan, book, FixedNoise(recorded.outcomes), repairer=repair)
+        result = release(split(secret), plan, book, FixedNoise(recorded.outcomes), workshop=Workshop)
         made.append(bundle_bytes(result.write(tmp_path / f"out{number}")))
     assert made[0] == made[1]
 
@@ -109,12 +113,12 @@ def test_non_interference_finds_a_warm_start_from_the_truth(tmp_path: Path) -> N
     """Planted bug: a repair that moves one tenth of the way from the noisy to the true network."""
     recorded = Recording(5)
     plan = gv.Plan(1.0, 0.1, 0.05, published_cost=gv.solve_opf("case14").cost)
-    release(split(gv.load("case14")), plan, noise=recorded, repairer=repair)
+    release(split(gv.load("case14")), plan, noise=recorded, workshop=Workshop)
     texts = []
     for number, secret in enumerate(two_secrets("case14")):
         book = gv.Ledger.open(tmp_path / f"{number}.db")
         texts.append(
-            release(split(secret), plan, book, FixedNoise(recorded.outcomes), repairer=leaky(secret.lines)).text
+            release(split(secret), plan, book, FixedNoise(recorded.outcomes), workshop=leaky(secret.lines)).text
         )
     assert texts[0] != texts[1]
 
@@ -127,28 +131,24 @@ def test_a_real_release_end_to_end(tmp_path: Path) -> None:
     assert sorted(bundle_bytes(target)) == ["certificate.json", "manifest.json", "released.m"]
     certificate = gv.verify(target)
     assert certificate.passed, certificate.failed
-    record = json.loads((target / "manifest.json").read_text())
-    assert schema_faults(record, SCHEMA) == []
-    assert record["privacy"]["loss"] == 1.0
-    assert record["privacy"]["cumulative_loss"] == 1.0
-    assert record["privacy"]["cumulative_within"] == [
-        {"mechanism": "log", "alpha": 0.1, "unit": "relative (0.1 means ten per cent)"}
-    ]
-    assert record["public_inputs"][0] == {
-        "name": "optimal dispatch cost of the original network", "steps": [1], "value": [2178.0], "source": "declared", "digits": 4,
-    }  # fmt: skip
-    assert [entry.loss for entry in book.entries()] == [1.0]
+    record = from_json((target / "manifest.json").read_bytes(), Manifest)
+    assert to_plain(record) | {"sha256": {}} == to_plain(made.manifest)
+    assert record.privacy.loss == record.privacy.cumulative_loss == 0.8  # the cost was not worth asking for
+    assert [(one.mechanism, one.alpha) for one in record.privacy.cumulative_within or []] == [("log", 0.1)]
+    assert (record.privacy.given, record.privacy.parts.cost and record.privacy.parts.cost.asked) == ([], False)
+    assert [(one.kind, one.source) for one in record.public_inputs] == [("cost", "derived")]
+    assert [entry.loss for entry in book.entries()] == [0.8]
     again = gv.release(gv.seal("case14"), PLAN, ledger=book)
-    assert again.manifest["privacy"]["cumulative_loss"] == 2.0
+    assert again.manifest.privacy.cumulative_loss == pytest.approx(1.6)
     assert not np.array_equal(again.lines.b, made.lines.b)
 
 
 def test_a_release_at_a_smaller_alpha_is_counted_at_the_larger_one(tmp_path: Path) -> None:
     """And whoever leaves it out of the manifest, or counts it as if it were not, is found out."""
     book = gv.Ledger.open(tmp_path / "ledger.db")
-    gv.release(gv.seal("case5_pjm"), gv.Plan(epsilon=1.0, alpha=0.1, beta=0.01), ledger=book)
-    made = gv.release(gv.seal("case5_pjm"), gv.Plan(epsilon=1.0, alpha=0.05, beta=0.01), ledger=book)
-    privacy = made.manifest["privacy"]
+    gv.release(gv.seal("case5_pjm"), DECLARED, ledger=book)
+    made = gv.release(gv.seal("case5_pjm"), replace(DECLARED, alpha=0.05), ledger=book)
+    privacy = to_plain(made.manifest.privacy)
     assert (privacy["loss"], privacy["cumulative_loss"]) == (1.0, 3.0)
     assert [one["alpha"] for one in privacy["cumulative_within"]] == [0.1]
     target = made.write(tmp_path / "out")
@@ -164,10 +164,10 @@ def test_a_release_says_what_earlier_ones_left_open(tmp_path: Path) -> None:
     book = gv.Ledger.open(tmp_path / "ledger.db")
     secret = gv.seal("case14")
     loss = mechanism("paper").loss(secret, 1.0)
-    book.charge(book.fingerprint(shape(secret.grid)), Charge(loss, 5.0, "per unit of conductance", "paper"))
-    made = gv.release(secret, PLAN, ledger=book)
-    privacy, left = made.manifest["privacy"], made.manifest["not_protected"]
-    assert 3.0 < 1.0 + loss < privacy["cumulative_loss"] == 3.1
+    book.charge(book.fingerprint(shape(secret.grid)), Charge(loss, 5.0, "conductance", "paper"))
+    made = gv.release(secret, DECLARED, ledger=book)
+    left = made.manifest.not_protected
+    assert 3.0 < 1.0 + loss < (made.manifest.privacy.cumulative_loss or 0.0) == 3.1
     assert "the charging of every line, by an earlier release of this network" in left
     assert any("ratio of susceptance to conductance of every line, exactly, by an earlier" in one for one in left)
     assert "touches nothing that one of them left unprotected" in public_report(made)
@@ -180,7 +180,7 @@ def test_a_release_says_what_earlier_ones_left_open(tmp_path: Path) -> None:
     "change",
     [
         lambda m: m["privacy"].update(loss=0.001, cumulative_loss=0.001),
-        lambda m: m["privacy"].update(alpha_unit="relative (0.1 means ten per cent)"),
+        lambda m: m["privacy"].update(alpha_unit="relative"),
         lambda m: m["privacy"].update(cumulative_loss=50.0, limit=1.0),
         lambda m: m["privacy"]["cumulative_within"][0].update(unit="something else"),
         lambda m: m["mechanism"].update(adjacency="Everything is protected."),
@@ -196,7 +196,7 @@ def test_verify_rejects_claims_that_the_mechanism_does_not_make(
 
 @pytest.fixture
 def private_bundle(tmp_path: Path) -> Path:
-    plan = gv.Plan(epsilon=1.0, alpha=0.1, beta=0.01, mechanism="additive")
+    plan = gv.Plan(epsilon=1.0, alpha=0.1, beta=0.01, mechanism="additive", cost="declared")
     made = gv.release(gv.seal("case5_pjm"), plan, ledger=gv.Ledger.open(tmp_path / "ledger.db"))
     target = made.write(tmp_path / "out")
     assert gv.verify(target).passed
@@ -225,24 +225,26 @@ def test_nothing_of_the_input_survives(tiny: Bend, tmp_path: Path) -> None:
         ),
         append="mpc.bus_name = {'SECRET A'; 'SECRET B'; 'SECRET C'};\n",
     )
-    made = release(split(marked), PLAN, noise=SeededNoise(0), repairer=repair)
+    made = release(split(marked), PLAN, noise=SeededNoise(0), workshop=Workshop)
     assert "SECRET" not in made.text
     assert "1.0371" not in made.text
     assert "77" not in [cell for line in made.text.splitlines() for cell in line.split("\t")]
-    kept = release(split(marked), gv.Plan(1.0, 0.1, 0.01, keep_names=True), noise=SeededNoise(0), repairer=repair)
+    kept = release(split(marked), gv.Plan(1.0, 0.1, 0.01, keep_names=True), noise=SeededNoise(0), workshop=Workshop)
     assert "'SECRET B'" in kept.text
 
 
 def test_golden_run_in_research_mode(tmp_path: Path) -> None:
     """Seed 1 on case5 with `log`, α = 0.01, far enough from the limits to be released as drawn."""
-    made = release(split(gv.load("case14")), gv.Plan(1.0, 0.01, 0.01), noise=SeededNoise(1), repairer=repair)
-    assert made.manifest["privacy"]["differentially_private"] is False
-    assert "NOT differentially private" in made.manifest["warning"]
-    assert made.manifest["privacy"]["loss"] is None
+    made = release(
+        split(gv.load("case14")), gv.Plan(1.0, 0.01, 0.01, cost="declared"), noise=SeededNoise(1), workshop=Workshop
+    )
+    assert made.manifest.privacy.differentially_private is False
+    assert "NOT differentially private" in (made.manifest.warning or "")
+    assert made.manifest.privacy.loss is None
     r, x = made.lines.impedance()
     assert (r[0], x[0], made.lines.bc[0]) == pytest.approx(GOLDEN, rel=1e-8)
     assert made.point.cost == pytest.approx(GOLDEN_COST, rel=1e-6)
-    assert "seed" not in json.dumps(made.manifest).replace("seeded", "")
+    assert "seed" not in to_json(made.manifest).replace("seeded", "")
 
 
 GOLDEN = (0.0192633352, 0.0592237522, 0.0538074978)
@@ -262,7 +264,17 @@ GOLDEN_COST = 2178.0700
         ({"alpha": 40.0}, "relative"),
         ({"beta": 0}, "beta"),
         ({"beta": 1.0}, "beta"),
-        ({"beta": 1e-4}, "finer than a cost"),
+        ({"beta": 1e-4, "cost": "declared"}, "finer than a cost"),
+        ({"cost": "guessed"}, "no source"),
+        ({"cost": "derived", "published_cost": 5.0}, "contradict"),
+        ({"cost": "published"}, "needs the cost"),
+        ({"cost_share": 0.0}, "between 0 and 1"),
+        ({"cost_share": 1.0}, "between 0 and 1"),
+        ({"cost_sensitivity": 1.5}, "between 0 and 1"),
+        ({"cost_sensitivity": float("nan")}, "between 0 and 1"),
+        ({"declare_unused": True}, "without noise"),
+        ({"cost": "declared", "unattended": True}, "unattended"),
+        ({"target": "other"}, "no target"),
         ({"mechanism": "laplace"}, "no mechanism"),
         ({"bound_factor": 1}, "bound factor"),
         ({"published_cost": 0}, "published cost"),
@@ -293,21 +305,22 @@ def test_nothing_is_charged_for_bad_networks(tiny: Bend, tmp_path: Path) -> None
 def test_failures_say_what_was_spent(tmp_path: Path) -> None:
     book = gv.Ledger.open(tmp_path / "ledger.db")
 
-    def hopeless(*_: object) -> Repair:
-        raise RepairFailed("no way")
+    class Hopeless(Workshop):
+        def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+            raise RepairFailed("no way")
 
-    with pytest.raises(RepairFailed, match="spent all the same: 1") as caught:
-        release(split(gv.load("case5")), PLAN, book, repairer=hopeless)
-    assert caught.value.spent == 1.0
+    with pytest.raises(RepairFailed, match="spent all the same: ") as caught:
+        release(split(gv.load("case5")), PLAN, book, workshop=Hopeless)
+    assert caught.value.spent == sum(entry.loss for entry in book.entries()) > 0
 
-    def wrong(grid: Any, noisy: Any, facts: Any, fidelity: Any) -> Repair:
-        made = repair(grid, noisy, facts, fidelity)
-        lines = LineParameters(2 * made.lines.g, 2 * made.lines.b, made.lines.bc)
-        return Repair(lines, made.points, made.path, made.cuts, made.widening, made.projections)
+    class Wrong(Workshop):
+        def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+            made = super().repair(snapshots)
+            return replace(made, lines=LineParameters(2 * made.lines.g, 2 * made.lines.b, made.lines.bc))
 
     with pytest.raises(CertificateFailed, match="balance residual"):
-        release(split(gv.load("case5")), PLAN, book, repairer=wrong)
-    assert len(book.entries()) == 2
+        release(split(gv.load("case5")), DECLARED, book, workshop=Wrong)
+    assert book.entries()[-1].loss == 1.0
 
 
 KILL = """
@@ -336,12 +349,12 @@ def test_a_kill_leaves_a_charge_and_no_release(tmp_path: Path, place: str) -> No
     book, target = tmp_path / "ledger.db", tmp_path / "out"
     done = subprocess.run([sys.executable, "-c", KILL, str(book), str(target), place], check=False)
     assert done.returncode == -signal.SIGKILL
-    assert [entry.loss for entry in gv.Ledger.open(book).entries()] == [1.0]
+    assert [entry.loss for entry in gv.Ledger.open(book).entries()] == ([0.8] if place == "perturb" else [0.8, 0.2])
     assert not target.exists()
 
 
 def test_a_full_disk_leaves_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = release(split(gv.load("case5")), PLAN, noise=SeededNoise(0), repairer=repair)
+    made = release(split(gv.load("case5")), PLAN, noise=SeededNoise(0), workshop=Workshop)
     made.write(tmp_path / "out")
     before = bundle_bytes(tmp_path / "out")
 
@@ -356,7 +369,7 @@ def test_a_full_disk_leaves_no_release(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_existing_and_unwritable_targets(tmp_path: Path) -> None:
-    made = release(split(gv.load("case5")), PLAN, noise=SeededNoise(0), repairer=repair)
+    made = release(split(gv.load("case5")), PLAN, noise=SeededNoise(0), workshop=Workshop)
     made.write(tmp_path / "out")
     with pytest.raises(ReleaseError, match="--force"):
         made.write(tmp_path / "out")
@@ -380,7 +393,7 @@ def spoil(directory: Path, name: str, old: str, new: str, *, update_digest: bool
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
-    result = release(split(gv.load("case14")), PLAN, noise=SeededNoise(0), repairer=repair)
+    result = release(split(gv.load("case14")), DECLARED, noise=SeededNoise(0), workshop=Workshop)
     return result.write(tmp_path / "bundle")
 
 
@@ -397,7 +410,7 @@ def test_verify_rejects_what_was_changed(made: Path) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
-    [('"value": [\n        2178.0', '"value": [\n        2300.0', "re-optimised"), ('"draws": 1', '"draws": 3', "schema"), ('"epsilon": 1.0,', "", "schema")],
+    [('"value": 2178.0', '"value": 2300.0', "no release has"), ('"draws": 1', '"draws": 3', "schema"), ('"epsilon": 1.0,', "", "schema")],
 )  # fmt: skip
 def test_verify_rejects_other_manifests(made: Path, old: str, new: str, words: str) -> None:
     spoil(made, "manifest.json", old, new)
@@ -407,10 +420,10 @@ def test_verify_rejects_other_manifests(made: Path, old: str, new: str, words: s
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("manifest.json", '"value": [\n        2178.0\n      ]', '"value": []'),
-        ("manifest.json", '"value": [\n        2178.0\n      ]', '"value": [0]'),
+        ("manifest.json", '"value": 2178.0', '"value": 0'),
+        ("manifest.json", '"digits": 4', '"digits": 5'),
         ("manifest.json", '"unprotected_lines": []', '"unprotected_lines": [99]'),
-        ("manifest.json", '"beta": 0.01', '"beta": 5'),
+        ("manifest.json", '"given": [\n', '"given": [\n"nothing",\n'),
         ("released.m", "\t1\t2\t", "\t1\t2\t0.1\t0.1\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0;\n\t1\t2\t"),
     ],
 )
@@ -436,14 +449,23 @@ def _forged(made: Path, name: str, change: Callable[[dict[str, Any]], Any]) -> C
     "change",
     [
         lambda m: m["fidelity"].update(loss_within=1.5),
-        lambda m: m["public_inputs"].insert(0, {**m["public_inputs"][0], "value": [9999.0]}),
-        lambda m: m["public_inputs"].append({**m["public_inputs"][0], "name": "reactance of line 3"}),
-        lambda m: m["public_inputs"][0].update(steps=[1, 1], value=[2178.0, 2178.0]),
+        lambda m: m["public_inputs"].insert(0, {**m["public_inputs"][0], "value": 9999.0}),
+        lambda m: m["public_inputs"].append({**m["public_inputs"][0], "kind": "reactance of line 3"}),
+        lambda m: m["public_inputs"].append({**m["public_inputs"][0], "kind": "unused_cost"}),
+        lambda m: m["public_inputs"].append({**m["public_inputs"][0], "step": None}),
+        lambda m: m["public_inputs"].clear(),
+        lambda m: m["public_inputs"][0].update(source="derived"),
+        lambda m: m["public_inputs"][0].update(source="private"),
+        lambda m: m["public_inputs"][0].update(low=2000.0),
         lambda m: m["public_inputs"][0].update(digits=None),
         lambda m: m["public_inputs"][0].update(digits=-400),
         lambda m: m["public_inputs"][0].update(digits=10**400),
-        lambda m: m["public_inputs"][0].update(value=[10**400]),
-        lambda m: m["public_inputs"][0].update(value=[float("nan")]),
+        lambda m: m["public_inputs"][0].update(value=10**400),
+        lambda m: m["public_inputs"][0].update(value=float("nan")),
+        lambda m: m["privacy"].update(given=[]),
+        lambda m: m["privacy"].update(statement="Nobody learns anything."),
+        lambda m: m["privacy"]["parts"]["lines"].update(epsilon=0.5),
+        lambda m: m["fidelity"].update(beta=5),
         lambda m: m.update(unprotected_lines=list(range(1, 21))),
         lambda m: m["fidelity"].update(beta=1e-6),
         lambda m: m["privacy"].update(epsilon=-5.0),
@@ -461,10 +483,13 @@ def test_verify_rejects_forged_manifests(made: Path, change: Callable[[dict[str,
         lambda c: c.update(checks=[]),
         lambda c: c.update(passed=False),
         lambda c: c["checks"][0].update(limit=1.0),
-        lambda c: c["checks"][0].update(value="abc", name=7),
+        lambda c: c["checks"][0].update(value="abc", kind=7),
         lambda c: c["checks"][0].update(passed=False),
-        lambda c: c["checks"].append({"name": "it is beautiful", "value": 1.0, "limit": 2.0, "passed": True}),
-        lambda c: c.update(unused_steps=[{"step": 2, "status": "optimal"}]),
+        lambda c: c["checks"].append({"kind": "beauty", "value": 1.0, "limit": 2.0, "passed": True}),
+        lambda c: c["checks"].append({"kind": "losses", "value": 1.0, "limit": 2.0, "passed": True}),
+        lambda c: c["checks"].append(c["checks"][0]),
+        lambda c: c["checks"][0].update(basis="word"),
+        lambda c: c.update(unused_steps=[{"step": 2, "status": "optimal", "violation": 0.0, "cost": 1.0}]),
         lambda c: c.update(checks=3),
         lambda c: c["checks"].__setitem__(0, 5),
     ],
@@ -480,12 +505,11 @@ def test_verify_rejects_files_it_does_not_know(made: Path) -> None:
     (made / "notes.txt").unlink()
     assert gv.verify(made).passed
     (made / "manifest.json").write_text("[" * 100_000)
-    with pytest.raises(ReleaseError, match="cannot be read"):
-        gv.verify(made)
+    assert any("schema" in name for name in gv.verify(made).failed)
 
 
 def test_force_replaces_releases_only(made: Path) -> None:
-    again = release(split(gv.load("case14")), PLAN, noise=SeededNoise(1), repairer=repair)
+    again = release(split(gv.load("case14")), PLAN, noise=SeededNoise(1), workshop=Workshop)
     again.write(made, force=True)
     (made / "thesis.txt").write_text("years of work")
     with pytest.raises(ReleaseError, match=r"thesis.txt.*--force would delete"):
@@ -495,8 +519,7 @@ def test_force_replaces_releases_only(made: Path) -> None:
 
 def test_verify_says_what_is_missing(made: Path, tmp_path: Path) -> None:
     (made / "certificate.json").write_text("{")
-    with pytest.raises(ReleaseError, match=r"is .* a release"):
-        gv.verify(made)
+    assert any("stored certificate" in name for name in gv.verify(made).failed)
     with pytest.raises(ReleaseError, match="missing"):
         gv.verify(tmp_path)
 
@@ -532,9 +555,9 @@ def test_a_dry_run_counts_as_the_ledger_would(tmp_path: Path) -> None:
     path = tmp_path / "l.db"
     book = gv.Ledger.open(path)
     network = book.fingerprint(shape(gv.load("case14").grid))
-    book.charge(network, Charge(1.0, 0.1, "relative (0.1 means ten per cent)", "log"))
+    book.charge(network, Charge(1.0, 0.1, "relative", "log"))
     book.set_limit(network, 3.0)
-    options = ["release", "case14", "--ledger", str(path), "--dry-run"]
+    options = ["release", "case14", "--ledger", str(path), "--cost", "declared", "--dry-run"]
     dry = json.loads(run(*options, "--alpha", "0.01", "--json").stdout)
     assert (dry["loss"], dry["spent_before"], dry["refused"]) == (1.0, 1.0, True)
     assert dry["spent_after"] == pytest.approx(11.0)
@@ -597,7 +620,7 @@ def leaky_file(tmp_path: Path) -> Callable[[str], Path]:
 
 def test_leakcheck_finds_exact_ratios() -> None:
     """The paper's mechanism keeps b/g exactly: with 4 or 5 decimals in r and x, most lines come back."""
-    made = release(split(gv.load("case39")), gv.Plan(1.0, 0.1, 0.01, "paper"), noise=SeededNoise(1), repairer=repair)
+    made = release(split(gv.load("case39")), gv.Plan(1.0, 0.1, 0.01, "paper"), noise=SeededNoise(1), workshop=Workshop)
     from gridveil.publish.leakcheck import leakcheck
 
     released = from_network("x", made.network.grid, made.lines, made.point)

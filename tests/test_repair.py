@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +11,7 @@ import numpy as np
 import pytest
 
 import gridveil as gv
-from gridveil.errors import RepairFailed
-from gridveil.exchange.types import Fidelity, NoisyLines, PublicFacts, Snapshot
-from gridveil.exchange.wire import dumps, loads
+from gridveil.errors import RepairFailed, WallBreach
 from gridveil.grid import LineKind, LineParameters, Network
 from gridveil.nlp import opf
 from gridveil.nlp.sensitivity import cost_gradient
@@ -20,17 +19,29 @@ from gridveil.privacy.noise import SeededNoise
 from gridveil.repair import repair as repair_module
 from gridveil.repair.bounds import parameter_box
 from gridveil.repair.certify import bounds_check, certify
-from gridveil.repair.child import repair_in_child
-from gridveil.repair.repair import repair, rounded
-from gridveil.sealed.facts import declare_facts, significant
+from gridveil.repair.child import ChildWorkshop, Task
+from gridveil.repair.repair import repair
+from gridveil.repair.trial import rounded
+from gridveil.repair.workshop import Workshop
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
+from gridveil.wall.codec import pack, unpack
+from gridveil.wall.draw import Fidelity, NoisyLines, Snapshot
+from gridveil.wall.facts import FactKind, declared, significant
 
 
-def drawn(name: str, method: str, alpha: float, seed: int) -> tuple[Network, NoisyLines, PublicFacts]:
+def stated(network: Network, *, losses: bool = False) -> list[Snapshot]:
+    """The network's own demand with its true cost, and losses, to four digits."""
+    point = gv.solve_opf(network).require().point
+    cost = declared(FactKind.COST, 1, point.cost)
+    lost = declared(FactKind.LOSSES, 1, float(point.pg.sum() - network.grid.buses.pd.sum())).value
+    demand = network.grid.buses.pd, network.grid.buses.qd
+    return [Snapshot(*demand, cost.value, 1, cost.slack, lost if losses else None)]
+
+
+def drawn(name: str, method: str, alpha: float, seed: int) -> tuple[Network, NoisyLines, list[Snapshot]]:
     network = gv.load(name)
-    secret = split(network)
-    return network, mechanism(method).perturb(secret, 1.0, alpha, SeededNoise(seed)), declare_facts(secret)
+    return network, mechanism(method).perturb(split(network), 1.0, alpha, SeededNoise(seed)), stated(network)
 
 
 @pytest.mark.parametrize(
@@ -73,10 +84,10 @@ def test_cuts_are_needed_and_work() -> None:
     """case30 at α = 0.1: the network as drawn is feasible and more than 1 % too cheap."""
     network, noisy, facts = drawn("case30", "log", 0.1, 0)
     cheap = gv.solve_opf(Network(network.grid, LineParameters(noisy.g, noisy.b, noisy.bc))).require()
-    assert cheap.cost < 0.99 * facts.snapshots[0].cost
+    assert cheap.cost < 0.99 * facts[0].cost
     result = repair(network.grid, noisy, facts, Fidelity(0.01))
     assert result.cuts >= 1
-    assert gv.solve_opf(Network(network.grid, result.lines)).cost > 0.99 * facts.snapshots[0].cost
+    assert gv.solve_opf(Network(network.grid, result.lines)).cost > 0.99 * facts[0].cost
 
 
 def no_cuts_at_first(cuts: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,7 +106,7 @@ def test_steering_works_without_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repair_module, "MOST_ROUNDS", 1)
     monkeypatch.setattr(repair_module, "_cuts", no_cuts_at_first(repair_module._cuts))
     result = repair(network.grid, noisy, facts, Fidelity(0.01))
-    assert abs(gv.solve_opf(Network(network.grid, result.lines)).cost / facts.snapshots[0].cost - 1) <= 0.01
+    assert abs(gv.solve_opf(Network(network.grid, result.lines)).cost / facts[0].cost - 1) <= 0.01
 
 
 def test_cost_gradient_against_finite_differences() -> None:
@@ -116,18 +127,18 @@ def test_cost_gradient_against_finite_differences() -> None:
 def test_losses_are_kept_on_request() -> None:
     network = gv.load("case14")
     secret = split(network)
-    facts = declare_facts(secret, losses=True)
-    assert facts.losses is not None
+    facts = stated(network, losses=True)
+    assert facts[0].losses is not None
     noisy = mechanism("log").perturb(secret, 1.0, 1.0, SeededNoise(4))
     result = repair(network.grid, noisy, facts, Fidelity(0.01, loss_within=1.05))
     lost = float(result.points[0].pg.sum() - network.grid.buses.pd.sum())
-    assert 1 / 1.05 <= lost / facts.losses[0] <= 1.05
+    assert 1 / 1.05 <= lost / facts[0].losses <= 1.05
 
 
 def test_impossible_is_said() -> None:
     network, noisy, facts = drawn("case5", "log", 0.1, 0)
-    snapshot = facts.snapshots[0]
-    dear = PublicFacts((Snapshot(snapshot.pd, snapshot.qd, 50 * snapshot.cost),), "published", None)
+    snapshot = facts[0]
+    dear = [Snapshot(snapshot.pd, snapshot.qd, 50 * snapshot.cost)]
     with pytest.raises(RepairFailed, match="try a smaller alpha or a larger beta"):
         repair(network.grid, noisy, dear, Fidelity(0.01))
     with pytest.raises(RepairFailed, match="finer than the rounding"):
@@ -151,23 +162,29 @@ def test_boxes_come_from_noisy_data() -> None:
 def test_child_process_gives_the_same_answer() -> None:
     network, noisy, facts = drawn("case5", "log", 0.3, 2)
     here = repair(network.grid, noisy, facts, Fidelity(0.01))
-    there = repair_in_child(network.grid, noisy, facts, Fidelity(0.01))
+    demand = gv.Demand(facts[0].pd, facts[0].qd)
+    with closing(ChildWorkshop(network.grid, noisy, Fidelity(0.01))) as shop:
+        assert shop.estimate([demand]) == Workshop(network.grid, noisy, Fidelity(0.01)).estimate([demand])
+        there = shop.repair(facts)
     assert np.array_equal(here.lines.b, there.lines.b)
     assert np.array_equal(here.points[0].vm, there.points[0].vm)
-    snapshot = facts.snapshots[0]
-    dear = PublicFacts((Snapshot(snapshot.pd, snapshot.qd, 50 * snapshot.cost),), "published", None)
-    with pytest.raises(RepairFailed, match="no AC-feasible network"):
-        repair_in_child(network.grid, noisy, dear, Fidelity(0.01))
+    snapshot = facts[0]
+    dear = [Snapshot(snapshot.pd, snapshot.qd, 50 * snapshot.cost)]
+    with (
+        pytest.raises(RepairFailed, match="no AC-feasible network"),
+        closing(ChildWorkshop(network.grid, noisy, Fidelity(0.01))) as shop,
+    ):
+        shop.repair(dear)
 
 
 def test_wire_is_exact_and_refuses_secrets() -> None:
     network, noisy, facts = drawn("case14", "paper", 1.0, 1)
-    again = loads(dumps({"grid": network.grid, "noisy": noisy, "facts": facts}))
-    assert np.array_equal(again["noisy"].g, noisy.g)
-    assert np.array_equal(again["grid"].lines.rating, network.grid.lines.rating)
-    assert again["facts"].snapshots[0].cost == facts.snapshots[0].cost
-    with pytest.raises(TypeError, match="may not cross the wall"):
-        dumps({"lines": split(network).lines})
+    again = unpack(pack(Task(network.grid, noisy, Fidelity(0.01))), Task)
+    assert np.array_equal(again.noisy.g, noisy.g)
+    assert np.array_equal(again.grid.lines.rating, network.grid.lines.rating)
+    assert unpack(pack(facts), list[Snapshot])[0].cost == facts[0].cost
+    with pytest.raises(WallBreach, match="may not cross the wall"):
+        pack({"lines": split(network).lines})
 
 
 def test_rounding() -> None:
@@ -185,9 +202,9 @@ def test_planted_bugs_fail_the_certificate() -> None:
     result = repair(grid, noisy, facts, fidelity)
 
     def failed(lines: LineParameters, cost: float = 1.0) -> str:
-        snapshot = facts.snapshots[0]
-        stated = PublicFacts((Snapshot(snapshot.pd, snapshot.qd, cost * snapshot.cost),), "declared", 4)
-        return " ".join(certify(grid, lines, result.points, stated, fidelity).failed)
+        snapshot = facts[0]
+        other = [replace(snapshot, cost=cost * snapshot.cost)]
+        return " ".join(certify(grid, lines, result.points, other, fidelity).failed)
 
     g = result.lines.g.copy()
     g[0] = -g[0]

@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 import gridveil as gv
 from gridveil.cli.main import app
 from gridveil.errors import ReleaseError, ReportError
-from gridveil.publish.pipeline import Release, release
-from gridveil.repair.repair import repair
+from gridveil.publish.pipeline import release
+from gridveil.publish.release import Release
+from gridveil.repair.workshop import Workshop
 from gridveil.report.loading_map import CLASSES, EDGES, loading, loading_class, loading_map
 from gridveil.report.public import public_report
 from gridveil.report.words import budget
@@ -29,7 +30,7 @@ def research(case: str = "case14", steps: int | None = None, mechanism: str = "l
 
     profile = None if steps is None else gv.make_profile(case, steps)
     plan = gv.Plan(1.0, 0.1, 0.05, mechanism, steps=None if steps is None else 2)
-    return release(split(gv.load(case)), plan, noise=SeededNoise(3), repairer=repair, profile=profile)
+    return release(split(gv.load(case)), plan, noise=SeededNoise(3), workshop=Workshop, profile=profile)
 
 
 @pytest.mark.parametrize("mechanism", ["log", "additive", "paper"])
@@ -37,11 +38,11 @@ def test_non_interference(tmp_path: Path, mechanism: str) -> None:
     """Two secrets, the same noisy values and published cost: every byte of bundle and report is the same."""
     recorded = Recording(5)
     plan = gv.Plan(1.0, 0.1, 0.05, mechanism, published_cost=gv.solve_opf("case14").cost)
-    release(split(gv.load("case14")), plan, noise=recorded, repairer=repair)
+    release(split(gv.load("case14")), plan, noise=recorded, workshop=Workshop)
     made = []
     for number, secret in enumerate(two_secrets("case14")):
         book = gv.Ledger.open(tmp_path / f"{number}.db")
-        result = release(split(secret), plan, book, FixedNoise(recorded.outcomes), repairer=repair)
+        result = release(split(secret), plan, book, FixedNoise(recorded.outcomes), workshop=Workshop)
         target = result.write(tmp_path / f"out{number}", extra={"report.html": public_report(result)})
         made.append(bundle_bytes(target))
         assert gv.verify(target).passed
@@ -56,13 +57,13 @@ def test_non_interference_over_steps(tmp_path: Path) -> None:
     costs = [gv.solve_opf(network, gv.Demand(profile.pd[i], profile.qd[i])).cost for i in (0, 2)]
     plan = gv.Plan(1.0, 0.1, 0.05, published_cost=costs, steps=2)
     recorded = Recording(5)
-    release(split(network), plan, noise=recorded, repairer=repair, profile=profile)
+    release(split(network), plan, noise=recorded, workshop=Workshop, profile=profile)
     pages = []
     for number, secret in enumerate(two_secrets("case14")):
         book = gv.Ledger.open(tmp_path / f"{number}.db")
         pages.append(
             public_report(
-                release(split(secret), plan, book, FixedNoise(recorded.outcomes), repairer=repair, profile=profile)
+                release(split(secret), plan, book, FixedNoise(recorded.outcomes), workshop=Workshop, profile=profile)
             )
         )
     assert pages[0] == pages[1]
@@ -72,13 +73,13 @@ def test_the_comparison_can_tell(tmp_path: Path) -> None:
     """Planted bug: a repair that moves one tenth of the way to the truth shows in the report."""
     recorded = Recording(5)
     plan = gv.Plan(1.0, 0.1, 0.05, published_cost=gv.solve_opf("case14").cost)
-    release(split(gv.load("case14")), plan, noise=recorded, repairer=repair)
+    release(split(gv.load("case14")), plan, noise=recorded, workshop=Workshop)
     pages = []
     for number, secret in enumerate(two_secrets("case14")):
         book = gv.Ledger.open(tmp_path / f"{number}.db")
         pages.append(
             public_report(
-                release(split(secret), plan, book, FixedNoise(recorded.outcomes), repairer=leaky(secret.lines))
+                release(split(secret), plan, book, FixedNoise(recorded.outcomes), workshop=leaky(secret.lines))
             )
         )
     assert pages[0] != pages[1]
@@ -91,7 +92,7 @@ def test_what_a_report_says(tmp_path: Path) -> None:
     reader = read(page)
     assert reader.faults == [] and reader.loads == [] and reader.handlers == []
     assert "script" not in reader.tags and page.stat().st_size < 200_000
-    for one in (*made.manifest["not_protected"], *made.manifest["scrubbed"], made.manifest["mechanism"]["adjacency"]):
+    for one in (*made.manifest.not_protected, *made.manifest.scrubbed, made.manifest.mechanism.adjacency):
         assert one in reader.text
     assert "RESEARCH MODE" in reader.text and "Nothing is protected here" in reader.text
     assert "gridveil verify" in reader.text
@@ -102,10 +103,10 @@ def test_what_a_report_says(tmp_path: Path) -> None:
 
 def test_the_true_loss_of_paper_is_stated(tmp_path: Path) -> None:
     book = gv.Ledger.open(tmp_path / "l.db")
-    made = release(split(gv.load("case14")), gv.Plan(1.0, 0.1, 0.05, "paper"), book, repairer=repair)
+    made = release(split(gv.load("case14")), gv.Plan(1.0, 0.1, 0.05, "paper", cost="declared"), book, workshop=Workshop)
     text = public_report(made)
     assert "PUBLIC" in text and "RESEARCH" not in text
-    assert f"This release spent {made.manifest['privacy']['loss']:.6g}" in text
+    assert f"This release spent {made.manifest.privacy.loss:.6g}" in text
     assert "rather than ε" in text
     assert "a factor of" in budget(1.0, "log") and "a factor of" not in budget(1.0, "paper")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,34 +16,38 @@ from typer.testing import CliRunner
 
 import gridveil as gv
 import gridveil.repair.repair as repair_module
+from gridveil.check.steps import compare_steps
 from gridveil.cli.main import app
 from gridveil.errors import ReleaseError
-from gridveil.exchange.types import Fidelity, PublicFacts
 from gridveil.grid import Network
 from gridveil.grid.profile import Profile, base_profile, equally_spaced, scaled
 from gridveil.privacy.noise import SeededNoise
-from gridveil.publish.generalise import compare_steps
-from gridveil.publish.pipeline import Release, release
+from gridveil.publish.manifest import Horizon
+from gridveil.publish.pipeline import release
+from gridveil.publish.release import Release
 from gridveil.repair.bounds import parameter_box
 from gridveil.repair.projection import Cut, projection
-from gridveil.repair.repair import repair
 from gridveil.repair.steer import shortest_step
-from gridveil.sealed.facts import declare_facts
+from gridveil.repair.workshop import Workshop
+from gridveil.sealed.facts import Truth
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
+from gridveil.wall.codec import to_json, to_plain
+from gridveil.wall.draw import Repair, Snapshot
+from gridveil.wall.facts import FactKind, declared
 from tests.test_problem import check_derivatives
 from tests.test_release import FixedNoise, Recording, bundle_bytes, two_secrets
 
-PLAN = gv.Plan(1.0, 0.1, 0.01, steps=3)
+PLAN = gv.Plan(1.0, 0.1, 0.01, steps=3, cost="declared")
 
 
 def make(name: str, profile: Profile | None, plan: gv.Plan = PLAN, seed: int = 0) -> Release:
-    return release(split(gv.load(name)), plan, noise=SeededNoise(seed), repairer=repair, profile=profile)
+    return release(split(gv.load(name)), plan, noise=SeededNoise(seed), workshop=Workshop, profile=profile)
 
 
 @pytest.mark.parametrize(("name", "alpha"), [("case14", 0.1), ("case5", 1.0)])
 def test_one_step_is_the_single_release(name: str, alpha: float) -> None:
-    plan = gv.Plan(1.0, alpha, 0.01)
+    plan = gv.Plan(1.0, alpha, 0.01, cost="declared")
     alone, one = make(name, None, plan), make(name, base_profile(gv.load(name).grid), plan)
     for part in ("g", "b", "bc"):
         assert np.array_equal(getattr(alone.lines, part), getattr(one.lines, part))
@@ -56,26 +61,26 @@ def test_one_step_is_the_single_release(name: str, alpha: float) -> None:
 def test_every_used_step_keeps_the_promise(name: str, method: str, alpha: float, tmp_path: Path) -> None:
     """Seen from outside: written, verified, and every used step solved anew against the original."""
     profile = gv.make_profile(name, 7, seed=1)
-    made = make(name, profile, gv.Plan(1.0, alpha, 0.01, method, steps=3))
+    made = make(name, profile, gv.Plan(1.0, alpha, 0.01, method, steps=3, cost="declared"))
     folder = made.write(tmp_path / "out")
     assert gv.verify(folder).passed
-    assert made.manifest["horizon"] == {"first": 1, "steps": 7, "used": [1, 4, 7], "step_in_network_file": 1}
+    assert made.manifest.horizon == Horizon(1, 7, [1, 4, 7], 1)
     compared = compare_steps(gv.load(name), folder)
     assert [one.step for one in compared if one.used] == [1, 4, 7]
     for one in compared:
         if one.used:
             assert one.away is not None
             assert abs(one.away) <= 0.01
-    for word in ("balance residual of step 4", "limit violation of step 7", "cost of step 1"):
-        assert any(word in check.name for check in made.certificate.checks)
+    kinds = {(check.kind, check.step) for check in made.certificate.checks}
+    assert {("balance", 4), ("limits", 7), ("cost", 1)} <= kinds
     assert [one.step for one in made.certificate.unused] == [2, 3, 5, 6]
 
 
 def test_projection_and_cuts_over_steps() -> None:
     """This draw is projected for some steps and cut for others; every step keeps its promise all the same."""
-    made = make("case5", gv.make_profile("case5", 4, seed=1), gv.Plan(1.0, 1.0, 0.01), seed=3)
-    assert made.manifest["repair"]["path"] == "projected"
-    assert made.manifest["repair"]["cuts"] > 0
+    made = make("case5", gv.make_profile("case5", 4, seed=1), gv.Plan(1.0, 1.0, 0.01, cost="declared"), seed=3)
+    assert made.manifest.repair.path == "projected"
+    assert made.manifest.repair.cuts > 0
     assert made.certificate.passed
 
 
@@ -122,19 +127,19 @@ def test_non_interference_over_steps(tmp_path: Path, mechanism_name: str) -> Non
     costs = [gv.solve_opf(network, gv.Demand(profile.pd[i], profile.qd[i])).cost for i in (0, 2)]
     plan = gv.Plan(1.0, 0.1, 0.05, mechanism_name, published_cost=costs, steps=2)
     recorded = Recording(5)
-    release(split(network), plan, noise=recorded, repairer=repair, profile=profile)
+    release(split(network), plan, noise=recorded, workshop=Workshop, profile=profile)
     made = []
     for number, secret in enumerate(two_secrets("case14")):
         book = gv.Ledger.open(tmp_path / f"{number}.db")
-        result = release(split(secret), plan, book, FixedNoise(recorded.outcomes), repairer=repair, profile=profile)
+        result = release(split(secret), plan, book, FixedNoise(recorded.outcomes), workshop=Workshop, profile=profile)
         made.append(bundle_bytes(result.write(tmp_path / f"out{number}")))
     assert made[0] == made[1]
-    declared = replace(plan, declare_unused=True)
+    louder = replace(plan, declare_unused=True)
     texts = [
-        json.dumps(release(split(secret), declared, noise=FixedNoise(recorded.outcomes), repairer=repair, ledger=gv.Ledger.open(tmp_path / f"{k}.db"), profile=profile).manifest)
+        to_json(release(split(secret), louder, noise=FixedNoise(recorded.outcomes), workshop=Workshop, ledger=gv.Ledger.open(tmp_path / f"{k}.db"), profile=profile).manifest)
         for k, secret in enumerate(two_secrets("case14"))
     ]  # fmt: skip
-    assert "without a promise" in texts[0]  # on request it is public, and the test above can tell
+    assert "unused_cost" in texts[0]  # on request it is public, and the test above can tell
     assert texts[0] != texts[1]
 
 
@@ -142,11 +147,11 @@ def test_privacy_does_not_depend_on_the_steps(tmp_path: Path) -> None:
     losses = []
     for steps in (1, 3, 5):
         book = gv.Ledger.open(tmp_path / f"{steps}.db")
-        plan = gv.Plan(0.7, 0.1, 0.01, "paper", steps=steps)
-        made = release(split(gv.load("case5")), plan, book, repairer=repair, profile=gv.make_profile("case5", 5))
-        losses.append(made.manifest["privacy"]["loss"])
-        assert made.manifest["privacy"]["draws"] == 1
-        assert made.manifest["public_inputs"][0]["steps"] == (1 + equally_spaced(5, steps)).tolist()
+        plan = gv.Plan(0.7, 0.1, 0.01, "paper", steps=steps, cost="declared")
+        made = release(split(gv.load("case5")), plan, book, workshop=Workshop, profile=gv.make_profile("case5", 5))
+        losses.append(made.manifest.privacy.loss)
+        assert made.manifest.privacy.draws == 1
+        assert [one.step for one in made.costs] == (1 + equally_spaced(5, steps)).tolist()
         assert len(book.entries()) == 1
     assert losses[0] == losses[1] == losses[2]
 
@@ -154,7 +159,8 @@ def test_privacy_does_not_depend_on_the_steps(tmp_path: Path) -> None:
 def test_an_infeasible_step_is_named_and_nothing_is_charged(tmp_path: Path) -> None:
     grid = gv.load("case5").grid
     book = gv.Ledger.open(tmp_path / "l.db")
-    for plan in (PLAN, gv.Plan(1.0, 0.1, 0.01, steps=2)):  # used, and unused
+    unused = gv.Plan(1.0, 0.1, 0.01, steps=2, cost="declared", declare_unused=True)
+    for plan in (PLAN, unused):
         with pytest.raises(ReleaseError, match=r"no optimal power flow at step 2 \(infeasible\); nothing was charged"):
             release(split(gv.load("case5")), plan, book, profile=scaled(grid, np.array([1.0, 9.0, 1.0])))
     dear = gv.Plan(1.0, 0.1, 0.01, published_cost=(17550.0, 9e4, 17550.0))
@@ -167,10 +173,15 @@ def test_an_infeasible_step_is_named_and_nothing_is_charged(tmp_path: Path) -> N
         make("case5", gv.make_profile("case14", 3))
 
 
-def _coupled() -> tuple[PublicFacts, Network]:
+def _coupled() -> tuple[list[Snapshot], Network]:
     network = gv.load("case5")
     profile = gv.make_profile(network, 3)
-    return declare_facts(split(network), None, profile, [0, 1, 2], losses=True), network
+    truth = Truth(split(network), profile, [0, 1, 2])
+    pairs = zip(truth.declare(FactKind.COST), truth.declare(FactKind.LOSSES), strict=True)
+    return [
+        Snapshot(profile.pd[i], profile.qd[i], cost.value, i + 1, cost.slack, lost.value)
+        for i, (cost, lost) in enumerate(pairs)
+    ], network
 
 
 def test_coupled_derivatives_against_finite_differences() -> None:
@@ -189,14 +200,14 @@ def test_the_pattern_grows_linearly() -> None:
     box = parameter_box(network.grid, noisy, 50.0)
     sizes = []
     for r in (1, 2, 3):
-        problem = projection(network.grid, box, replace(facts, snapshots=facts.snapshots[:r]), [], False).problem
+        problem = projection(network.grid, box, facts[:r], [], False).problem
         sizes.append([problem.n_variable, problem.n_constraint, len(problem.jacobian_rows), len(problem.hessian_rows)])
     assert np.array_equal(np.diff(sizes, axis=0)[0], np.diff(sizes, axis=0)[1])
 
 
 def test_golden_run_over_steps() -> None:
     """Seed 1 on 14 buses with `log`, α = 0.01: as drawn, so the lines are those of the single release."""
-    made = make("case14", gv.make_profile("case14", 5), gv.Plan(1.0, 0.01, 0.01, steps=3), seed=1)
+    made = make("case14", gv.make_profile("case14", 5), gv.Plan(1.0, 0.01, 0.01, steps=3, cost="declared"), seed=1)
     r, x = made.lines.impedance()
     assert (r[0], x[0], made.lines.bc[0]) == pytest.approx((0.0192633352, 0.0592237522, 0.0538074978), rel=1e-8)
     assert [point.cost for point in made.points] == pytest.approx(GOLDEN_COSTS, rel=1e-6)
@@ -216,22 +227,25 @@ def test_verify_rejects_other_steps(tmp_path: Path) -> None:
 
     assert any("no release has" in name for name in spoiled(horizon={**record["horizon"], "used": [1, 2, 3]}))
     assert any("no release has" in name for name in spoiled(horizon=None))
-    costs = record["public_inputs"][0]
-    assert any("no release has" in name for name in spoiled(public_inputs=[{**costs, "steps": [1, 3, 9]}]))
-    wrong = [costs["value"][0], 1.05 * costs["value"][1], costs["value"][2]]
-    failed = spoiled(public_inputs=[{**costs, "value": wrong}])
-    assert "cost of step 3, re-optimised, away from the public cost (relative)" in failed
-    assert not any(name.startswith(("cost of step 1", "cost of step 5")) for name in failed)
+    costs = record["public_inputs"]
+    other = [costs[0], costs[1], {**costs[2], "step": 9}]
+    assert any("no release has" in name for name in spoiled(public_inputs=other))
+    dear = declared(FactKind.COST, 3, 1.05 * costs[1]["value"])
+    failed = spoiled(public_inputs=[costs[0], to_plain(dear), costs[2]])
+    assert "cost, re-optimised, away from the public cost (relative), step 3" in failed
+    assert not any(name.startswith("cost") and name.endswith(("step 1", "step 5")) for name in failed)
     text = (folder / "profile.csv").read_text()
     (folder / "profile.csv").write_text(text.replace("\n3,2,", "\n3,2,1", 1))
     assert any("digest" in name for name in spoiled())
 
 
 def test_losses_over_steps() -> None:
-    plan = gv.Plan(1.0, 0.3, 0.01, loss_within=1.3)
-    made = make("case14", gv.make_profile("case14", 3), plan)
-    assert sum("losses of step" in check.name for check in made.certificate.checks) == 3
-    assert made.manifest["public_inputs"][1]["steps"] == [1, 2, 3]
+    for cost, source in (("declared", "declared"), ("private", "derived")):
+        plan = gv.Plan(1.0, 0.3, 0.01, loss_within=1.3, cost=cost)
+        made = make("case14", gv.make_profile("case14", 3), plan)
+        assert sum(check.kind == "losses" for check in made.certificate.checks) == 3
+        lost = [one for one in made.manifest.public_inputs if one.kind is FactKind.LOSSES]
+        assert [(one.step, one.source) for one in lost] == [(1, source), (2, source), (3, source)]
 
 
 def test_command_line_with_a_profile(tmp_path: Path) -> None:
@@ -239,7 +253,7 @@ def test_command_line_with_a_profile(tmp_path: Path) -> None:
     profile = tmp_path / "p.csv"
     assert run(app, ["profile", "case5", "--steps", "6", "--rule", "sine", "--out", str(profile)]).exit_code == 0
     assert run(app, ["profile", "case5", "--out", str(profile)]).exit_code == 2  # exists
-    common = ["release", "case5", "--profile", str(profile), "--research", "--seed", "1"]
+    common = ["release", "case5", "--profile", str(profile), "--research", "--seed", "1", "--cost", "declared"]
     done = run(app, [*common, "--steps", "2", "--declare-unused", "--json", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     record = json.loads(done.stdout)
@@ -260,21 +274,22 @@ def test_command_line_with_a_profile(tmp_path: Path) -> None:
         assert refused.exit_code == 2
         assert "steps" in refused.stderr
     assert run(app, ["release", "case5", "--steps", "2", "--research", "--out", str(tmp_path / "no")]).exit_code == 2
-    options = ["--steps", "3", "--declare-unused", "--loss-within", "1.5", "--dry-run", "--json"]
+    options = ["--steps", "3", "--cost", "declared", "--declare-unused", "--loss-within", "1.5", "--dry-run", "--json"]
     dry = json.loads(run(app, ["release", "case5", "--profile", str(profile), *options]).stdout)
     assert (dry["public_costs"], dry["public_costs_of_unused_steps"], dry["public_losses"]) == (3, 3, 3)
 
 
 def test_the_repair_sees_used_steps_only() -> None:
     """The cost of an unused step is secret: it never crosses the wall."""
-    seen: list[PublicFacts] = []
+    seen: list[int] = []
 
-    def watching(grid: gv.PublicGrid, noisy: object, facts: PublicFacts, fidelity: Fidelity) -> object:
-        seen.append(facts)
-        return repair(grid, noisy, facts, fidelity)  # type: ignore[arg-type]
+    class Watching(Workshop):
+        def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+            seen.extend(one.step for one in snapshots)
+            return super().repair(snapshots)
 
-    release(split(gv.load("case5")), PLAN, noise=SeededNoise(0), repairer=watching, profile=gv.make_profile("case5", 7))  # type: ignore[arg-type]
-    assert [one.step for one in seen[0].snapshots] == [1, 4, 7]
+    release(split(gv.load("case5")), PLAN, noise=SeededNoise(0), workshop=Watching, profile=gv.make_profile("case5", 7))
+    assert seen == [1, 4, 7]
 
 
 @given(st.integers(0, 10_000))
@@ -308,6 +323,6 @@ def test_steering_where_cuts_fail(monkeypatch: pytest.MonkeyPatch) -> None:
         return steered[-1]
 
     monkeypatch.setattr(repair_module, "_steer", watched)
-    made = make("case5", gv.make_profile("case5", 4, seed=1), gv.Plan(1.0, 1.0, 0.01), seed=3)
+    made = make("case5", gv.make_profile("case5", 4, seed=1), gv.Plan(1.0, 1.0, 0.01, cost="declared"), seed=3)
     assert made.certificate.passed
     assert steered[-1] is not None

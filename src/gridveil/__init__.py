@@ -14,9 +14,21 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gridveil.api import attack, gap, gap_change, load, make_profile, read_case, read_profile, seal, solve_opf
+    from gridveil.api import (
+        attack,
+        distance,
+        gap,
+        gap_change,
+        load,
+        make_profile,
+        read_case,
+        read_profile,
+        seal,
+        solve_opf,
+    )
     from gridveil.attacks.attack import Attack, Target
     from gridveil.casefile import Case, read, write
+    from gridveil.check.verify import verify
     from gridveil.conic.gap import Gap, GapChange
     from gridveil.conic.relaxation import Relaxation
     from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
@@ -27,10 +39,11 @@ if TYPE_CHECKING:
     from gridveil.nlp.solver import SolverOptions, Status
     from gridveil.privacy.ledger import Ledger
     from gridveil.privacy.noise import SeededNoise
-    from gridveil.publish.pipeline import Release, release
+    from gridveil.publish.pipeline import release
     from gridveil.publish.plan import Plan
-    from gridveil.publish.verify import verify
+    from gridveil.publish.release import Release
     from gridveil.sealed.split import SecretNetwork
+    from gridveil.wall.coordinates import Distance
 
 _HOME = {
     "gap": "gridveil.api",
@@ -46,11 +59,13 @@ _HOME = {
     "solve_opf": "gridveil.api",
     "Ledger": "gridveil.privacy.ledger",
     "SeededNoise": "gridveil.privacy.noise",
-    "Release": "gridveil.publish.pipeline",
+    "Release": "gridveil.publish.release",
     "release": "gridveil.publish.pipeline",
     "Plan": "gridveil.publish.plan",
-    "verify": "gridveil.publish.verify",
+    "verify": "gridveil.check.verify",
     "SecretNetwork": "gridveil.sealed.split",
+    "Distance": "gridveil.wall.coordinates",
+    "distance": "gridveil.api",
     "Case": "gridveil.casefile",
     "read": "gridveil.casefile",
     "write": "gridveil.casefile",
@@ -80,6 +95,7 @@ __all__ = [
     "Case",
     "CaseFileError",
     "Demand",
+    "Distance",
     "Gap",
     "GapChange",
     "GridError",
@@ -103,6 +119,7 @@ __all__ = [
     "Target",
     "__version__",
     "attack",
+    "distance",
     "gap",
     "gap_change",
     "load",

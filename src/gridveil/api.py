@@ -25,6 +25,8 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Progress, SolverOptions
 from gridveil.sealed.split import SecretNetwork, split
 from gridveil.status import Status
+from gridveil.wall.coordinates import Distance
+from gridveil.wall.coordinates import distance as distance_of
 
 
 def read_case(case: str | Path) -> Case:
@@ -128,6 +130,19 @@ def gap_change(
 ) -> GapChange:
     """How a release moves the optimality gaps (the paper's Fig. 3, for one pair of networks)."""
     return GapChange(gap(original, options=options), gap(released, options=options))
+
+
+def distance(
+    one: str | Path | Case | Network,
+    other: str | Path | Case | Network,
+    alpha: float = 0.1,
+    mechanism: str = "log",
+) -> Distance:
+    """How far two networks are apart, corridor by corridor, in units of α: a mechanism's loss is ε times that.
+
+    They must be equal in all that is public. A change that a mechanism leaves open is at an infinite distance.
+    """
+    return distance_of(load(one), load(other), alpha, mechanism)
 
 
 def attack(

@@ -16,17 +16,25 @@ from gridveil.casefile.profile import read_profile
 from gridveil.cli.opf import CaseArgument, JsonOption
 from gridveil.cli.output import err, out, print_json, reporting
 from gridveil.errors import ReleaseError
-from gridveil.exchange.types import Certificate, Check
 from gridveil.nlp.solver import Status
-from gridveil.privacy.composition import Charge, composed, distances
+from gridveil.privacy.composition import composed
 from gridveil.privacy.ledger import Account, Ledger, default_path
 from gridveil.privacy.noise import Noise, SeededNoise
 from gridveil.publish import bundle
-from gridveil.publish.manifest import RESEARCH, stays_public
-from gridveil.publish.pipeline import Release, shape
+from gridveil.publish.describe import RESEARCH, distances, stays_public
+from gridveil.publish.pipeline import charges, shape
 from gridveil.publish.pipeline import release as make_release
 from gridveil.publish.plan import Plan
+from gridveil.publish.record import spent_parts
+from gridveil.publish.release import Release
+from gridveil.sealed.mechanisms import mechanism as sealed_mechanism
 from gridveil.sealed.split import SecretNetwork, split
+from gridveil.wall.certificate import Certificate, Check, stored, worst_of_steps
+from gridveil.wall.changes import cost_of_changes
+from gridveil.wall.codec import to_plain
+from gridveil.wall.draw import Target
+from gridveil.wall.facts import SENSITIVITY, SHARE, Source
+from gridveil.wall.mechanisms import RELATIVE
 
 LedgerOption = Annotated[
     Path | None, typer.Option("--ledger", metavar="FILE", help="The ledger; by default the user's.")
@@ -43,9 +51,29 @@ def release(
     beta: Annotated[float, typer.Option(help="How far the optimal cost may move, as a share.")] = 0.01,
     mechanism: Annotated[str, typer.Option(help="log, additive or paper.")] = "log",
     ledger: LedgerOption = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the public dispatch cost comes from: private (noised and charged, the default), derived (from "
+            "the noisy lines, nothing asked), declared (4 digits without noise: epsilon is then conditional)."
+        ),
+    ] = None,
     published_cost: Annotated[
         list[float] | None, typer.Option(help="The dispatch cost, if it is public already; once per used step.")
     ] = None,
+    cost_share: Annotated[float, typer.Option(help="Share of epsilon for a private cost.")] = SHARE,
+    cost_sensitivity: Annotated[
+        float, typer.Option(help="s: changes of the cost up to this share are protected. A constant, not a guess.")
+    ] = SENSITIVITY,
+    unattended: Annotated[
+        bool,
+        typer.Option(
+            "--unattended", help="For requests of others: no refusal and no exit code depends on the original network."
+        ),
+    ] = False,
+    target: Annotated[
+        str, typer.Option(help="What the repair stays near to: the values as drawn, or shrunk by public data.")
+    ] = Target.DRAWN,
     profile: Annotated[
         Path | None,
         typer.Option(
@@ -83,6 +111,11 @@ def release(
             keep_names,
             steps,
             declare_unused,
+            cost,
+            cost_share,
+            cost_sensitivity,
+            unattended,
+            target,
         )
         noise = _noise(research, seed)
         network = split(read_case(case))
@@ -112,8 +145,8 @@ def release(
                 {
                     "status": "released",
                     "out": str(out_dir),
-                    **bundle.certificate_record(made.certificate),
-                    "manifest": made.manifest,
+                    **to_plain(stored(made.certificate)),
+                    "manifest": to_plain(made.manifest),
                 }
             )
         else:
@@ -141,19 +174,25 @@ def _noise(research: bool, seed: int | None) -> Noise | None:
 def _print_dry_run(
     case: str, network: SecretNetwork, plan: Plan, path: Path | None, used: int, horizon: int, as_json: bool
 ) -> None:
-    method, where = plan.method, path or default_path()
-    charge = Charge(method.loss(network, plan.epsilon), float(plan.alpha), method.alpha_unit, method.name)
-    account = Account(0.0, *composed([charge]), None)
+    words, where = plan.words, path or default_path()
+    loss = sealed_mechanism(plan.mechanism).loss(network, plan.epsilon_lines)
+    due = charges(plan, loss)
+    account = Account(0.0, *composed(due), None)
     if where.exists():
         book = Ledger.open(where)
-        account = book.preview(book.fingerprint(shape(network.grid)), charge)
-    public = stays_public(method, network.grid, [one.mechanism for one in account.within])
+        account = book.preview(book.fingerprint(shape(network.grid)), due)
+    public = stays_public(
+        words, network.grid, plan.source, spent_parts(plan, loss), [one.mechanism for one in account.within],
+        attended=not plan.unattended,
+    )  # fmt: skip
     unused = horizon - used if plan.declare_unused else 0
     losses = used if plan.loss_within is not None else 0
     record = {
         "status": "dry_run",
         "case": case,
-        "loss": charge.loss,
+        "loss": sum(one.loss for one in due),
+        "parts": {"lines": loss, "cost": plan.epsilon_cost or None},
+        "cost": str(plan.source),
         "spent_before": account.spent,
         "spent_after": account.total,
         "counted_within": [one._asdict() for one in account.within],
@@ -168,24 +207,35 @@ def _print_dry_run(
         print_json(record)
         return
     table = _facts(f"would be released of {escape(case)}")
+    table.add_row("mechanism", f"{plan.mechanism}, ε = {plan.epsilon:g}, α = {plan.alpha:g} {escape(words.unit_words)}")
+    for change, distance in cost_of_changes(float(plan.alpha)) if words.unit == RELATIVE else []:
+        table.add_row("", f"a line {change}: {distance * loss:.2g}")
+    reach = distances([(one.alpha, one.unit) for one in account.within])
     table.add_row(
-        "mechanism", f"{plan.mechanism}, ε = {plan.epsilon:g}, α = {plan.alpha:g} {escape(plan.method.alpha_unit)}"
-    )
-    table.add_row(
-        "loss",
-        f"[bold]{charge.loss:.6g}[/]; {account.spent:.6g} spent before, {account.total:.6g} after, counted up to "
-        f"α = {escape(distances(account.within))}",
+        "loss, at most",
+        f"[bold]{sum(one.loss for one in due):.6g}[/]; {account.spent:.6g} spent before, {account.total:.6g} after, "
+        f"counted up to {escape(reach)}",
     )
     limit = "none" if account.limit is None else f"{account.limit:.6g}"
     table.add_row("limit", limit + (": [bold red]would be refused[/]" if account.refused else ""))
     costs = "the dispatch cost" if used == 1 else f"the dispatch cost of {used} steps"
-    table.add_row("becomes public", costs + (" (published)" if plan.published_costs else " to 4 digits"))
+    table.add_row("becomes public", costs + _SOURCES[plan.source].format(plan.epsilon_cost))
     if unused:
         table.add_row("", f"the dispatch cost of {unused} unused steps to 4 digits")
     if losses:
-        table.add_row("", "the active losses" + (f" of {losses} steps" if losses > 1 else "") + " to 4 digits")
+        many = f" of {losses} steps" if losses > 1 else ""
+        how = "to 4 digits" if plan.source is Source.DECLARED else "of the noisy network"
+        table.add_row("", f"the active losses{many} {how}")
     table.add_row("stays public", "\n".join(public))
     out.print(table)
+
+
+_SOURCES = {
+    Source.PUBLISHED: " (published before): epsilon holds among networks that share it",
+    Source.PRIVATE: ", noised, for {:g} of the loss; not even asked for where the noisy lines tell it well enough",
+    Source.DERIVED: ", computed from the noisy lines: nothing is asked",
+    Source.DECLARED: " to 4 digits, WITHOUT noise: epsilon holds only among networks that share it",
+}
 
 
 def _facts(title: str) -> Table:
@@ -196,10 +246,10 @@ def _facts(title: str) -> Table:
 
 
 def _print_release(case: str, target: Path, made: Release) -> None:
-    privacy, fidelity = made.manifest["privacy"], made.manifest["fidelity"]
-    if not privacy["differentially_private"]:
+    privacy, fidelity, horizon = made.manifest.privacy, made.manifest.fidelity, made.manifest.horizon
+    if not privacy.differentially_private:
         out.print(f"[bold red]{RESEARCH}[/]")
-    cost, horizon = made.manifest["public_inputs"][0], made.manifest["horizon"]
+    cost = made.costs[0]
     grid, released = made.network.grid, made.point.cost
     table = Table(
         "",
@@ -210,25 +260,40 @@ def _print_release(case: str, target: Path, made: Release) -> None:
         title_justify="left",
     )
     size = f"{grid.n_bus} buses, {grid.n_line} lines"
-    table.add_row("network", size, f"{size}, other line parameters ({made.manifest['repair']['path']})")
+    table.add_row("network", size, f"{size}, other line parameters ({made.manifest.repair.path})")
     if horizon:
-        table.add_row("horizon", f"{horizon['steps']} steps", f"promised at {len(horizon['used'])} of them")
+        table.add_row("horizon", f"{horizon.steps} steps", f"promised at {len(horizon.used)} of them")
     table.add_row(
-        f"optimal cost of step {horizon['used'][0]}" if horizon else "optimal cost",
-        f"{cost['value'][0]:,.2f} ({cost['source']})",
-        f"{released:,.2f} ({released / cost['value'][0] - 1:+.2%})",
+        f"optimal cost of step {horizon.used[0]}" if horizon else "optimal cost",
+        f"{cost.value:,.2f} ({cost.source})",
+        f"{released:,.2f} ({released / cost.value - 1:+.2%})",
     )
-    if privacy["differentially_private"]:
-        spent = f"loss {privacy['loss']:.6g}, {privacy['cumulative_loss']:.6g} in all"
-        largest = max(one["alpha"] for one in privacy["cumulative_within"] if one["unit"] == privacy["alpha_unit"])
-        if largest > privacy["alpha"]:
-            spent += f" (counted up to α = {largest:g}, the largest so far)"
-        table.add_row("privacy", f"ε = {privacy['epsilon']:g}, α = {privacy['alpha']:g}", spent)
-    for check in bundle.worst_of_steps(made.certificate.checks):
-        table.add_row(escape(check.name), f"≤ {check.limit:.4g}", f"{_mark(check.passed)} {check.value:.2e}")
+    if cost.low is not None and cost.high is not None and cost.source is Source.PRIVATE:
+        table.add_row("  the true one, with 95 %", f"{cost.low:,.0f} to {cost.high:,.0f}", "")
+    if privacy.differentially_private:
+        table.add_row("privacy", f"ε = {privacy.epsilon:g}, α = {privacy.alpha:g}", _spent(made))
+    for given in privacy.given:
+        table.add_row("[bold]ε is conditional on[/]", escape(given), "")
+    for check in worst_of_steps(made.certificate.checks):
+        table.add_row(escape(check.name), f"≤ {check.limit:.4g}", f"{_mark(check.passed)} {_value(check, '.2e')}")
     out.print(table)
     print_unused(made.certificate)
-    out.print(f"[dim]β = {fidelity['beta']:g}; what is not protected is listed in {bundle.MANIFEST}[/]")
+    out.print(f"[dim]β = {fidelity.beta:g}; what is protected and what is not stands in {bundle.MANIFEST}[/]")
+
+
+def _spent(made: Release) -> str:
+    privacy = made.manifest.privacy
+    text = f"loss {privacy.loss:.6g}, {privacy.cumulative_loss:.6g} in all"
+    if privacy.parts.cost is not None and not privacy.parts.cost.asked:
+        text += "; the cost was not asked for"
+    within = [one.alpha for one in privacy.cumulative_within or [] if one.unit == privacy.alpha_unit]
+    if max(within) > privacy.alpha:
+        text += f" (counted up to α = {max(within):g}, the largest so far)"
+    return text
+
+
+def _value(check: Check, form: str) -> str:
+    return "–" if check.value is None else f"{check.value:{form}}"
 
 
 def _mark(passed: bool) -> str:
@@ -249,6 +314,6 @@ def print_unused(certificate: Certificate) -> None:
 def check_rows(checks: Sequence[Check]) -> Table:
     """A table of checks, for `verify` and others."""
     table = Table("", "check", "value", "limit", title_justify="left")
-    for check in bundle.worst_of_steps(checks):
-        table.add_row(_mark(check.passed), escape(check.name), f"{check.value:.3g}", f"{check.limit:.4g}")
+    for check in worst_of_steps(checks):
+        table.add_row(_mark(check.passed), escape(check.name), _value(check, ".3g"), f"{check.limit:.4g}")
     return table

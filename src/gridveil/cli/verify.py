@@ -12,13 +12,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from gridveil.api import load, read_case
+from gridveil.check.steps import StepComparison, compare_steps
+from gridveil.check.verify import verify as verify_bundle
 from gridveil.cli.opf import JsonOption
 from gridveil.cli.output import Exit, out, print_json, reporting
 from gridveil.cli.release import check_rows, print_unused
-from gridveil.publish.bundle import certificate_record
-from gridveil.publish.generalise import StepComparison, compare_steps
 from gridveil.publish.leakcheck import leakcheck as check_leaks
-from gridveil.publish.verify import verify as verify_bundle
+from gridveil.wall.certificate import stored
+from gridveil.wall.codec import to_plain
 
 INTERNAL = "INTERNAL: compares with the original network; not for publication"
 
@@ -36,7 +37,7 @@ def verify(
         certificate = verify_bundle(directory)
         internal = compare_steps(load(against), directory) if against is not None and certificate.passed else ()
         if as_json:
-            record = {"status": "verified" if certificate.passed else "rejected", **certificate_record(certificate)}
+            record = {"status": "verified" if certificate.passed else "rejected", **to_plain(stored(certificate))}
             print_json(record | ({"stamp": INTERNAL, "steps": [asdict(one) for one in internal]} if internal else {}))
         else:
             out.print(check_rows(certificate.checks))

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+FORMER_UNITS = {"relative (0.1 means ten per cent)": "relative", "per unit of conductance": "conductance"}
+"""Units as entries of earlier versions have them."""
+
 
 class Charge(NamedTuple):
-    """A loss for changes up to `alpha` in the unit of a mechanism."""
+    """A loss for changes up to `alpha` in a unit. Charges of one unit are counted together, whoever they are for."""
 
     loss: float
     alpha: float
@@ -35,8 +38,3 @@ def composed(charges: Sequence[Charge]) -> tuple[float, tuple[Within, ...]]:
     total = sum(charge.loss * (largest[charge.unit] / charge.alpha) for charge in charges)
     units = {charge.mechanism: charge.unit for charge in charges}
     return total, tuple(Within(mechanism, largest[unit], unit) for mechanism, unit in units.items())
-
-
-def distances(within: Sequence[Within]) -> str:
-    """In words, up to which changes a cumulative loss holds."""
-    return " and ".join(dict.fromkeys(f"{one.alpha:g} {one.unit}".strip() for one in within))

@@ -17,7 +17,7 @@ import secrets
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ from time import monotonic, sleep
 from typing import Any, NamedTuple
 
 from gridveil.errors import BudgetExceeded, LedgerError
-from gridveil.privacy.composition import Charge, Within, composed, distances
+from gridveil.privacy.composition import FORMER_UNITS, Charge, Within, composed
 
 _SCHEMA = """
 CREATE TABLE entries (id INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
@@ -124,27 +124,32 @@ class Ledger:
         """The ledger's name for a network."""
         return hmac.new(self._key, b"network" + shape, hashlib.sha256).hexdigest()[:32]
 
-    def charge(self, network: str, charge: Charge, details: dict[str, Any] | None = None) -> Receipt:
-        """Write a charge and return when it is on disk; refuse it if it exceeds the network's limit."""
+    def charge(
+        self, network: str, charge: Charge, details: dict[str, Any] | None = None, then: Sequence[Charge] = ()
+    ) -> Receipt:
+        """Write a charge and return when it is on disk; refuse it if it exceeds the network's limit.
+
+        `then` are charges that may follow it: it is refused if there is no room for them too.
+        """
         if not all(isfinite(value) and value > 0 for value in (charge.loss, charge.alpha)):
             raise LedgerError(f"a loss of {charge.loss} at α = {charge.alpha} cannot be charged; both must be positive")
         with self._transaction() as connection:
-            account = self._weighed(connection, network, charge)
-            if account.refused:
+            account = self._weighed(connection, network, [charge])
+            most = self._weighed(connection, network, [charge, *then])
+            if most.refused:
                 raise BudgetExceeded(
-                    f"the release would cost {account.total - account.spent:.6g}; this network has spent "
-                    f"{account.spent:.6g} of its limit {account.limit:.6g}, counted for changes up to "
-                    f"α = {distances(account.within)}. Nothing was charged; raise the limit with "
-                    "'gridveil ledger set-limit' if that is meant"
+                    f"the release would cost {most.total - most.spent:.6g}; this network has spent {most.spent:.6g} of "
+                    f"its limit {most.limit:.6g}, counted for changes up to {_reaches(most.within)}. This was not "
+                    "charged; raise the limit with 'gridveil ledger set-limit' if that is meant"
                 )
             body = {**(details or {}), "mechanism": charge.mechanism, "alpha": charge.alpha, "unit": charge.unit}
             number = self._append(connection, "charge", network, charge.loss, body)
         return Receipt(number, network, charge.loss, account.total, account.within, account.limit)
 
-    def preview(self, network: str, charge: Charge) -> Account:
-        """What a charge would come to; nothing is written."""
+    def preview(self, network: str, charges: Sequence[Charge]) -> Account:
+        """What charges would come to; nothing is written."""
         with self._snapshot() as connection:
-            return self._weighed(connection, network, charge)
+            return self._weighed(connection, network, charges)
 
     def set_limit(self, network: str, limit: float) -> None:
         """Set the most a network may ever spend; a limit is an entry like any other."""
@@ -171,12 +176,13 @@ class Ledger:
                 limit = entry.details["limit"]
             elif entry.network == network:
                 details = entry.details
-                charges.append(Charge(entry.loss, details["alpha"], details["unit"], details["mechanism"]))
+                unit = FORMER_UNITS.get(details["unit"], details["unit"])
+                charges.append(Charge(entry.loss, details["alpha"], unit, details["mechanism"]))
         return charges, limit
 
-    def _weighed(self, connection: sqlite3.Connection, network: str, charge: Charge) -> Account:
+    def _weighed(self, connection: sqlite3.Connection, network: str, more: Sequence[Charge]) -> Account:
         charges, limit = self._state(connection, network)
-        return Account(composed(charges)[0], *composed([*charges, charge]), limit)
+        return Account(composed(charges)[0], *composed([*charges, *more]), limit)
 
     def _append(
         self, connection: sqlite3.Connection, kind: str, network: str, loss: float, details: dict[str, Any]
@@ -255,6 +261,10 @@ class Ledger:
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+
+
+def _reaches(within: Sequence[Within]) -> str:
+    return " and ".join(dict.fromkeys(f"{one.alpha:g} ({one.unit})" for one in within))
 
 
 def _prepare_connection(connection: sqlite3.Connection) -> None:

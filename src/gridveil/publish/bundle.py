@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
-from math import isfinite
 from pathlib import Path
-from typing import Any
 
 from gridveil.errors import ReleaseError
-from gridveil.exchange.types import Certificate, Check, UnusedStep
 
 NETWORK, CERTIFICATE, MANIFEST, PROFILE = "released.m", "certificate.json", "manifest.json", "profile.csv"
 REPORT = "report.html"
@@ -70,36 +64,3 @@ def staged(target: Path) -> Iterator[Path]:
 def digest(path: Path) -> str:
     """SHA-256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def to_json(record: dict[str, Any]) -> str:
-    """The JSON text of a record, the same for the same record."""
-    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def certificate_record(certificate: Certificate) -> dict[str, Any]:
-    """A certificate as plain data; an infinite value is written as null. Unused steps stand apart: without claim."""
-    record: dict[str, Any] = {"passed": certificate.passed, "checks": [_finite(one) for one in certificate.checks]}
-    if certificate.unused:
-        record["unused_steps"] = [_finite(one) for one in certificate.unused]
-    return record
-
-
-def _finite(record: Check | UnusedStep) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and not isfinite(value) else value
-        for name, value in asdict(record).items()
-    }
-
-
-def worst_of_steps(checks: Sequence[Check]) -> list[Check]:
-    """Checks that differ only in their step, as the one that comes nearest to its limit or fails."""
-    groups: dict[str, list[Check]] = {}
-    for check in checks:
-        groups.setdefault(re.sub(r" of step \d+", "", check.name), []).append(check)
-    result = []
-    for name, group in groups.items():
-        worst = max(group, key=lambda one: (not one.passed, one.value - one.limit))
-        many = f"{name}, worst of {len(group)} steps" if len(group) > 1 else name
-        result.append(Check(many, worst.value, worst.limit, worst.passed))
-    return result

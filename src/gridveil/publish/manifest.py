@@ -1,248 +1,129 @@
-"""The manifest: what was done, what it cost, what is public, what is not protected; and the schema it obeys.
+"""The manifest as a type: what was done, what it cost, what is public, what is not protected. Its JSON Schema follows.
 
-No timing of a sealed step, no seed, no true value, nothing that differs between two secrets with the same noisy values.
+Nothing in it differs between two secrets with the same noisy values and facts: no timing of a sealed step, no seed, no
+true value.
 """
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Collection
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from math import ceil, floor, log10
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import numpy as np
+from msgspec import Meta, Struct
 
-from gridveil.exchange.types import PublicFacts, Repair
-from gridveil.grid import PublicGrid
-from gridveil.grid.profile import Profile
-from gridveil.privacy.ledger import Receipt
-from gridveil.privacy.noise import Noise
-from gridveil.publish.plan import Plan
-from gridveil.repair.repair import DIGITS
-from gridveil.sealed.facts import DIGITS as DECLARED
-from gridveil.sealed.mechanisms import mechanism
-from gridveil.sealed.mechanisms.base import Mechanism
-
-FORMAT = "gridveil-release-3"
-COST = "optimal dispatch cost of the original network"
-UNUSED_COST = f"{COST}, at steps without a promise"
-LOSSES = "active losses of the original network (p.u.)"
-RESEARCH = (
-    "RESEARCH MODE: the noise came from a seeded generator. This release is NOT differentially private and must not be "
-    "published as if it were."
-)
-
-
-def manifest(
-    plan: Plan,
-    grid: PublicGrid,
-    facts: PublicFacts,
-    result: Repair,
-    noise: Noise,
-    loss: float,
-    receipt: Receipt | None,
-    profile: Profile | None = None,
-    others: PublicFacts | None = None,
-) -> dict[str, Any]:
-    """The record of one release, without the digests, which the bundle adds. `others` are declared unused steps."""
-    method = plan.method
-    unprotected = np.flatnonzero(method.unprotected(grid))
-    private = noise.private
-    within = receipt.within if receipt else ()
-    return {
-        "format": FORMAT,
-        "warning": None if private else RESEARCH,
-        "mechanism": {"name": method.name, "version": method.version, "adjacency": method.adjacency},
-        "privacy": {
-            "differentially_private": private,
-            "epsilon": plan.epsilon,
-            "alpha": plan.alpha,
-            "alpha_unit": method.alpha_unit,
-            "loss": loss if private else None,
-            "cumulative_loss": _total(receipt, method.name) if receipt else None,
-            "cumulative_within": [one._asdict() for one in within] if receipt else None,
-            "limit": receipt.limit if receipt else None,
-            "ledger_entry": receipt.entry if receipt else None,
-            "draws": 1,
-            "noise": noise.description,
-        },
-        "fidelity": {
-            "beta": plan.beta,
-            "bound_factor": plan.bound_factor * result.widening,
-            "loss_within": plan.loss_within,
-        },
-        "public_inputs": [
-            _public_costs(COST, facts),
-            *_public_losses(facts),
-            *([_public_costs(UNUSED_COST, others)] if others else []),
-        ],
-        "horizon": _horizon(profile, facts),
-        "not_protected": stays_public(plan.method, grid, [one.mechanism for one in within]),
-        "unprotected_lines": (unprotected + 1).tolist(),
-        "scrubbed": [
-            "comments, names and extra tables of the input"
-            + (" (bus names kept on request)" if plan.keep_names else ""),
-            "solved voltages, dispatch and flows (those in the file belong to the released network)",
-            "elements out of service, areas, zones, ramp rates, ratings B and C",
-        ],
-        "repair": {"path": result.path, "cuts": result.cuts, "significant_digits": DIGITS},
-        "software": dict(_software()),
-    }
-
-
-def _public_costs(name: str, facts: PublicFacts) -> dict[str, Any]:
-    return {
-        "name": name,
-        "steps": [snapshot.step for snapshot in facts.snapshots],
-        "value": [snapshot.cost for snapshot in facts.snapshots],
-        "source": facts.source,
-        "digits": facts.digits,
-    }
-
-
-def _public_losses(facts: PublicFacts) -> list[dict[str, Any]]:
-    if facts.losses is None:
-        return []
-    costs = _public_costs(LOSSES, facts)
-    return [{**costs, "value": list(facts.losses), "source": "declared", "digits": DECLARED}]
-
-
-def _horizon(profile: Profile | None, facts: PublicFacts) -> dict[str, Any] | None:
-    if profile is None:
-        return None
-    used = [snapshot.step for snapshot in facts.snapshots]
-    return {"first": int(profile.step[0]), "steps": len(profile), "used": used, "step_in_network_file": used[0]}
-
-
-def _total(receipt: Receipt, name: str) -> float:
-    """What the network has spent. The loss of `paper` tells max|b/g|, so that releases by others round it up."""
-    spent, limit = receipt.cumulative, receipt.limit
-    if name == "paper" or all(one.mechanism != "paper" for one in receipt.within):
-        return spent
-    power = floor(log10(spent)) - 1
-    count = ceil(spent / 10.0**power)
-    up = next(value for more in (0, 1) if (value := float(f"{count + more}e{power}")) >= spent)
-    return up if limit is None else min(up, limit)
-
-
-def stays_public(method: Mechanism, grid: PublicGrid, earlier: Collection[str] = ()) -> list[str]:
-    """What a release by this mechanism does not protect, in words, and what `earlier` ones of the network did not."""
-    stated = [
-        "the topology: buses, lines and what they join",
-        "loads, generators, their limits and costs",
-        "bus shunts, voltage limits, base voltages",
-        "ratings, angle limits, tap ratios and phase shifts",
-        "which lines are lossless, and the signs of r, x and charging",
-        "that the original network has an optimal power flow, at every step if there is a profile",
-    ]
-    stated += _left_open(method, grid)
-    for name in sorted(set(earlier) - {method.name}):
-        found = [one for one in _left_open(mechanism(name), grid) if one not in stated]
-        stated += [f"{one}, by an earlier release of this network" for one in found]
-    return stated
-
-
-def _left_open(method: Mechanism, grid: PublicGrid) -> list[str]:
-    """Line parameters that a mechanism leaves as they are."""
-    if method.name == "log":
-        return []
-    digits = "exactly" if method.name == "paper" else "to two digits"
-    stated = [f"the ratio of susceptance to conductance of every line, {digits}", "the charging of every line"]
-    if count := np.count_nonzero(method.unprotected(grid)):
-        stated.append(f"all parameters of {count} lines with negative resistance")
-    return stated
-
-
-@cache
-def _software() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in ("gridveil", "numpy", "scipy", "casadi", "opendp"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "absent"
-    return found
-
+from gridveil.wall.codec import json_schema
+from gridveil.wall.draw import Target
+from gridveil.wall.facts import Fact
 
 LARGEST = 1e18
-"""No number of a manifest is larger, and none is NaN."""
-_NUMBER, _TEXT, _COUNT = {"type": "number"}, {"type": "string"}, {"type": "integer"}
-_MECHANISM = {"enum": ["log", "additive", "paper"]}
+"""No number of a manifest is larger."""
+Name = Literal["log", "additive", "paper"]
+Charged = Literal["log", "additive", "paper", "cost"]
+Unit = Literal["relative", "conductance", "surcharge"]
+Positive = Annotated[float, Meta(gt=0, lt=LARGEST)]
+Share = Annotated[float, Meta(gt=0, lt=1)]
+Count = Annotated[int, Meta(ge=0, lt=2**53)]
 
 
-def _maybe(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [schema, {"type": "null"}]}
+class MechanismRecord(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which mechanism drew the lines, and what its distance is."""
+
+    name: Name
+    version: Count
+    adjacency: str
 
 
-def _object(**properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+class Part(Struct, frozen=True, forbid_unknown_fields=True):
+    """One part of ε: a change up to `reach` costs `loss` (`epsilon` unless the mechanism loses more).
+
+    The part for the cost is `asked` only if the noisy lines alone left the cost too uncertain; else it was not spent.
+    """
+
+    epsilon: Positive
+    reach: Positive
+    unit: Unit
+    asked: bool
+    loss: Positive | None
 
 
-def _list(items: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": items}
+class Parts(Struct, frozen=True, forbid_unknown_fields=True):
+    """The parts of ε."""
+
+    lines: Part
+    cost: Part | None
 
 
-SCHEMA: dict[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "GridVeil release manifest",
-    **_object(
-        format={"const": FORMAT},
-        warning=_maybe(_TEXT),
-        mechanism=_object(name=_MECHANISM, version=_COUNT, adjacency=_TEXT),
-        privacy=_object(
-            differentially_private={"type": "boolean"}, epsilon=_NUMBER, alpha=_NUMBER, alpha_unit=_TEXT,
-            loss=_maybe(_NUMBER), cumulative_loss=_maybe(_NUMBER),
-            cumulative_within=_maybe(_list(_object(mechanism=_MECHANISM, alpha=_NUMBER, unit=_TEXT))),
-            limit=_maybe(_NUMBER), ledger_entry=_maybe(_COUNT), draws={"const": 1}, noise=_TEXT,
-        ),
-        fidelity=_object(beta=_NUMBER, bound_factor=_NUMBER, loss_within=_maybe(_NUMBER)),
-        public_inputs=_list(
-            _object(
-                name=_TEXT, steps=_list(_COUNT), value=_list(_NUMBER), source={"enum": ["published", "declared"]},
-                digits=_maybe(_COUNT),
-            )
-        ),
-        horizon=_maybe(_object(first=_COUNT, steps=_COUNT, used=_list(_COUNT), step_in_network_file=_COUNT)),
-        not_protected=_list(_TEXT),
-        unprotected_lines=_list(_COUNT),
-        scrubbed=_list(_TEXT),
-        repair=_object(path={"enum": ["as drawn", "projected"]}, cuts=_COUNT, significant_digits=_COUNT),
-        software={"type": "object"},
-        sha256={"type": "object"},
-    ),
-}  # fmt: skip
+class WithinRecord(Struct, frozen=True, forbid_unknown_fields=True):
+    """Up to which change a cumulative loss holds, by what was charged."""
+
+    mechanism: Charged
+    alpha: Positive
+    unit: Unit
 
 
-def schema_faults(value: Any, schema: dict[str, Any], where: str = "manifest") -> list[str]:
-    """Where a JSON value does not obey a schema, in the few words of JSON Schema that ours uses."""
-    if "anyOf" in schema:
-        return (
-            []
-            if any(not schema_faults(value, one, where) for one in schema["anyOf"])
-            else [f"{where} has a wrong value"]
-        )
-    if "const" in schema:
-        return [] if value == schema["const"] else [f"{where} is not {schema['const']!r}"]
-    if "enum" in schema:
-        return [] if value in schema["enum"] else [f"{where} is not one of {schema['enum']}"]
-    kinds: dict[str, tuple[type, ...]] = {
-        "object": (dict,), "array": (list,), "string": (str,), "boolean": (bool,), "null": (type(None),),
-        "integer": (int,), "number": (int, float),
-    }  # fmt: skip
-    if not isinstance(value, kinds[schema["type"]]) or (isinstance(value, bool) and schema["type"] != "boolean"):
-        return [f"{where} is not of type {schema['type']}"]
-    if isinstance(value, int | float) and not isinstance(value, bool) and not -LARGEST < value < LARGEST:
-        return [f"{where} is no finite number, or too large"]
-    faults: list[str] = []
-    if isinstance(value, list):
-        for i, item in enumerate(value):
-            faults += schema_faults(item, schema["items"], f"{where}[{i}]")
-    if isinstance(value, dict) and "properties" in schema:
-        faults += [f"{where}.{name} is missing" for name in schema["required"] if name not in value]
-        faults += [f"{where}.{name} is unknown" for name in value if name not in schema["properties"]]
-        for name, part in schema["properties"].items():
-            if name in value:
-                faults += schema_faults(value[name], part, f"{where}.{name}")
-    return faults
+class Privacy(Struct, frozen=True, forbid_unknown_fields=True):
+    """What was spent. `loss` is the total that was really spent; it holds among networks that share what is `given`."""
+
+    differentially_private: bool
+    epsilon: Positive
+    alpha: Positive
+    alpha_unit: Unit
+    loss: Positive | None
+    parts: Parts
+    given: list[str]
+    statement: str
+    cumulative_loss: Positive | None
+    cumulative_within: list[WithinRecord] | None
+    limit: Annotated[float, Meta(ge=0, lt=LARGEST)] | None
+    ledger_entries: list[Count]
+    draws: Literal[1]
+    noise: str
+
+
+class FidelityRecord(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the repair promised, and what it stayed near to."""
+
+    beta: Share
+    bound_factor: Annotated[float, Meta(gt=1, lt=LARGEST)]
+    loss_within: Annotated[float, Meta(gt=1, lt=LARGEST)] | None
+    target: Target
+
+
+class Horizon(Struct, frozen=True, forbid_unknown_fields=True):
+    """The steps of profile.csv."""
+
+    first: int
+    steps: Count
+    used: list[int]
+    step_in_network_file: int
+
+
+class RepairRecord(Struct, frozen=True, forbid_unknown_fields=True):
+    """How the network was found."""
+
+    path: Literal["as drawn", "as shrunk", "projected"]
+    cuts: Count
+    significant_digits: Count
+
+
+class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The record of one release; the bundle adds the digests."""
+
+    format: Literal["gridveil-release-4"]
+    warning: str | None
+    mechanism: MechanismRecord
+    privacy: Privacy
+    fidelity: FidelityRecord
+    public_inputs: list[Fact]
+    horizon: Horizon | None
+    attended: bool
+    not_protected: list[str]
+    unprotected_lines: list[Count]
+    scrubbed: list[str]
+    repair: RepairRecord
+    software: dict[str, str]
+    sha256: dict[str, str]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a manifest."""
+    return json_schema(Manifest)

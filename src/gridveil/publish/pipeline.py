@@ -1,83 +1,55 @@
-"""A release in eight steps: read, seal, declare, charge, perturb ═ wall ═ repair, certify, publish."""
+"""A release, step by step: read, seal, charge, perturb ═ wall ═ estimate, ask if need be, repair, certify, publish.
+
+After the lines are drawn the secret is touched once more at most: where the noisy lines leave the dispatch cost too
+uncertain, which is decided from them alone, it is asked for, charged and noised like the lines.
+"""
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Protocol
 
 from gridveil.casefile import read, write
 from gridveil.casefile.from_network import from_network
-from gridveil.casefile.profile import profile_text
 from gridveil.casefile.to_network import to_network
 from gridveil.errors import CertificateFailed, ReleaseError, RepairFailed
-from gridveil.exchange.types import Certificate, Fidelity, NoisyLines, PublicFacts, Repair
-from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid
+from gridveil.grid import Network, PublicGrid
 from gridveil.grid.profile import Profile, base_profile
+from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.composition import Charge
 from gridveil.privacy.ledger import Ledger, Receipt
 from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.publish import bundle
-from gridveil.publish.manifest import manifest
+from gridveil.publish.costs import aimed_costs, aimed_losses, copper_plates, fused, worth_asking
 from gridveil.publish.plan import Plan
+from gridveil.publish.record import make_manifest
+from gridveil.publish.release import Release
 from gridveil.repair.certify import bounds_check, certify, report_unused
-from gridveil.repair.child import repair_in_child
-from gridveil.sealed.facts import declare_facts
+from gridveil.repair.child import ChildWorkshop
+from gridveil.sealed.facts import Truth
+from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import SecretNetwork
+from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
+from gridveil.wall.facts import Fact, FactKind, Source
+from gridveil.wall.mechanisms import COST, SURCHARGE
 
-Repairer = Callable[[PublicGrid, NoisyLines, PublicFacts, Fidelity], Repair]
+
+class Shop(Protocol):
+    """Where a draw is estimated and repaired: in this process, or in one that has never seen the secret."""
+
+    def estimate(self, demands: Sequence[Demand], *, needed: bool = False) -> Estimate: ...
+
+    def repair(self, snapshots: Sequence[Snapshot]) -> Repair: ...
+
+    def close(self) -> None: ...
 
 
-@dataclass(frozen=True, eq=False)
-class Release:
-    """A released network with everything that goes into its bundle; it never holds anything of the input file."""
-
-    network: Network
-    points: tuple[OperatingPoint, ...]
-    certificate: Certificate
-    manifest: dict[str, Any]
-    text: str
-    receipt: Receipt | None
-    profile: Profile | None = None
-
-    @property
-    def lines(self) -> LineParameters:
-        return self.network.lines
-
-    @property
-    def point(self) -> OperatingPoint:
-        """The operating point in the network file: that of the first used step."""
-        return self.points[0]
-
-    def write(self, directory: Path | str, *, force: bool = False, extra: Mapping[str, str] | None = None) -> Path:
-        """Write the bundle: released.m, certificate.json, manifest.json, and profile.csv if it has one.
-
-        `extra` texts by file name go into it too, under the manifest's digests; they must be made from this release
-        alone, as `report.html` is.
-        """
-        target = Path(directory)
-        bundle.check_target(target, force=force)
-        texts = {
-            bundle.NETWORK: self.text,
-            bundle.CERTIFICATE: bundle.to_json(bundle.certificate_record(self.certificate)),
-        }
-        if self.profile is not None:
-            texts[bundle.PROFILE] = profile_text(self.network.grid, self.profile)
-        for name, text in (extra or {}).items():
-            if name in (*texts, bundle.MANIFEST) or Path(name).name != name:
-                raise ReleaseError(f"'{name}' cannot be added to a bundle; give another file name")
-            texts[name] = text
-        with bundle.staged(target) as staging:
-            for name, text in texts.items():
-                (staging / name).write_text(text, encoding="utf-8")
-            digests = {name: bundle.digest(staging / name) for name in texts}
-            (staging / bundle.MANIFEST).write_text(
-                bundle.to_json({**self.manifest, "sha256": digests}), encoding="utf-8"
-            )
-        return target
+Workshops = Callable[[PublicGrid, NoisyLines, Fidelity], Shop]
 
 
 def shape(grid: PublicGrid) -> bytes:
@@ -88,86 +60,170 @@ def shape(grid: PublicGrid) -> bytes:
     return json.dumps(sorted(zip(grid.buses.number.tolist(), grid.buses.base_kv.tolist(), strict=True))).encode()
 
 
+def charges(plan: Plan, loss: float) -> list[Charge]:
+    """What a release is charged for its lines, at a loss, and what it may be charged for its cost."""
+    found = [Charge(loss, float(plan.alpha), plan.words.unit, plan.mechanism)]
+    if plan.source is Source.PRIVATE:
+        found.append(Charge(plan.epsilon_cost, plan.cost_sensitivity, SURCHARGE, COST))
+    return found
+
+
+@dataclass(eq=False)
+class _Purse:
+    """Pays for draws: nothing is drawn that is not charged on disk. Seeded noise protects nothing and costs nothing."""
+
+    ledger: Ledger | None
+    network: str
+    receipts: list[Receipt] = field(default_factory=list)
+
+    def pay(self, charge: Charge, then: Sequence[Charge] = ()) -> None:
+        if self.ledger is not None:
+            self.receipts.append(self.ledger.charge(self.network, charge, {"part": charge.mechanism}, then))
+
+    @property
+    def spent(self) -> float:
+        return sum(one.loss for one in self.receipts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Public:
+    """All that is public of a release once everything is drawn."""
+
+    grid: PublicGrid
+    plan: Plan
+    profile: Profile | None
+    horizon: Profile
+    used: Sequence[int]
+    names: tuple[str, ...] | None
+    noisy: NoisyLines
+    facts: tuple[Fact, ...]
+
+
 def release(
     network: SecretNetwork,
     plan: Plan,
     ledger: Ledger | None = None,
     noise: Noise | None = None,
-    repairer: Repairer = repair_in_child,
+    workshop: Workshops = ChildWorkshop,
     profile: Profile | None = None,
 ) -> Release:
     """Make one release. `ledger` is needed unless the noise is seeded, which makes the release not private at all.
 
-    With a `profile` the promises hold at `plan.steps` of its steps. The noise is drawn once: the privacy spent does not
-    depend on the profile.
+    With a `profile` the promises hold at `plan.steps` of its steps. The lines are drawn once, whatever the profile.
     """
-    grid, method = network.grid, plan.method
+    grid, method = network.grid, mechanism(plan.mechanism)
     plan.check_network(grid)
     noise = noise or ExactNoise()
     horizon = profile or base_profile(grid)
     if horizon.pd.shape[1] != grid.n_bus:
         raise ReleaseError(f"the profile has {horizon.pd.shape[1]} buses, the network {grid.n_bus}; make one for it")
     used = plan.used(len(horizon)).tolist()
-    unused = sorted(set(range(len(horizon))) - set(used))
-    facts = declare_facts(network, plan.published_costs, horizon, used, losses=plan.loss_within is not None)
-    others = declare_facts(network, None, horizon, unused)
-    loss = method.loss(network, plan.epsilon)
-    receipt = None
-    if noise.private:
-        ledger = ledger or Ledger.open()
-        charge = Charge(loss, float(plan.alpha), method.alpha_unit, method.name)
-        receipt = ledger.charge(ledger.fingerprint(shape(grid)), charge, {"epsilon": plan.epsilon})
-    noisy = method.perturb(network, plan.epsilon, float(plan.alpha), noise)
-    names = network.bus_names if plan.keep_names else None
-    public = _Public(grid, noisy, facts, others if plan.declare_unused and unused else None, profile, names)
-    # ═══════════════════════════════ wall: nothing below sees the secret ═══════════════════════════════
-    return _publish(public, plan, noise, loss, receipt, repairer)
+    demands = [Demand(horizon.pd[index], horizon.qd[index]) for index in used]
+    plates = [] if plan.source.conditional else copper_plates(grid, demands)
+    truth = Truth(network, horizon, used)
+    unused = Truth(network, horizon, sorted(set(range(len(horizon))) - set(used)))
+    if plan.source is not Source.DERIVED and not plan.unattended:
+        truth.require_optima()
+        if plan.declare_unused:
+            unused.require_optima()
+    facts = _stated(plan, horizon, used, truth, unused)
+    loss = method.loss(network, plan.epsilon_lines)
+    first, *second = charges(plan, loss)
+    book = (ledger or Ledger.open()) if noise.private else None
+    purse = _Purse(book, book.fingerprint(shape(grid)) if book else "")
 
+    def ask() -> Fact:
+        purse.pay(second[0])
+        return truth.ask_surcharge(plates, plan.epsilon_cost, plan.cost_sensitivity, noise)
 
-class _Public(NamedTuple):
-    """All that the public half of a release starts from."""
-
-    grid: PublicGrid
-    noisy: NoisyLines
-    facts: PublicFacts
-    others: PublicFacts | None
-    profile: Profile | None
-    names: tuple[str, ...] | None
-
-
-def _publish(
-    public: _Public, plan: Plan, noise: Noise, loss: float, receipt: Receipt | None, repairer: Repairer
-) -> Release:
-    grid, noisy, facts, others, profile, names = public
-    spent = loss if receipt else 0.0
+    purse.pay(first, then=second)
+    noisy = method.perturb(network, plan.epsilon_lines, float(plan.alpha), noise)
+    # ════════ wall: below, the secret is seen by `ask` alone, whose answer is paid for and noised ════════
     try:
-        result = repairer(grid, noisy, facts, plan.fidelity)
+        with closing(workshop(grid, noisy, plan.fidelity)) as shop:
+            facts += _fused(plan, shop, demands, plates, [int(horizon.step[index]) for index in used], ask)
+            names = network.bus_names if plan.keep_names else None
+            public = _Public(grid, plan, profile, horizon, used, names, noisy, facts)
+            result = shop.repair(_snapshots(public))
+        return _publish(public, result, noise, loss, purse)
     except RepairFailed as failure:
+        spent = purse.spent
         raise RepairFailed(f"{failure}. The privacy of this draw is spent all the same: {spent:.6g}", spent) from None
-    first = facts.snapshots[0]
-    shown = replace(grid, buses=replace(grid.buses, pd=first.pd, qd=first.qd))
-    case = from_network("released", shown, result.lines, result.points[0], names)
+
+
+def _stated(plan: Plan, horizon: Profile, used: Sequence[int], truth: Truth, unused: Truth) -> tuple[Fact, ...]:
+    """Facts that are public as they are: published ones, and those that the plan declares."""
+    steps = [int(horizon.step[index]) for index in used]
+    facts: tuple[Fact, ...] = ()
+    if plan.published_costs is not None:
+        pairs = zip(steps, plan.published_costs, strict=True)
+        facts = tuple(Fact(FactKind.COST, step, cost, Source.PUBLISHED) for step, cost in pairs)
+    elif plan.source is Source.DECLARED:
+        facts = truth.declare(FactKind.COST)
+        if plan.loss_within is not None:
+            facts += truth.declare(FactKind.LOSSES)
+    return facts + (unused.declare(FactKind.UNUSED_COST) if plan.declare_unused else ())
+
+
+def _fused(
+    plan: Plan,
+    shop: Shop,
+    demands: Sequence[Demand],
+    plates: Sequence[float],
+    steps: Sequence[int],
+    ask: Callable[[], Fact],
+) -> tuple[Fact, ...]:
+    """Facts that come from the noisy values; the truth is asked only if these leave the cost too uncertain."""
+    losses = plan.loss_within is not None and plan.source is not Source.DECLARED
+    if plan.source.conditional and not losses:
+        return ()
+    found = shop.estimate(demands, needed=plan.source is Source.DERIVED or losses)
+    facts, level = tuple[Fact, ...](), None
+    if not plan.source.conditional:
+        answer = ask() if plan.source is Source.PRIVATE and worth_asking(found, plan.cost_scale) else None
+        level = fused(found, answer)
+        facts = aimed_costs(steps, plates, found, answer, level)
+    return facts + (aimed_losses(steps, found, level) if losses else ())
+
+
+def _snapshots(public: _Public) -> list[Snapshot]:
+    """Demand, public cost and losses of every used step."""
+    by_kind = {kind: {one.step: one for one in public.facts if one.kind is kind} for kind in FactKind}
+    result = []
+    for index in public.used:
+        step = int(public.horizon.step[index])
+        cost, lost = by_kind[FactKind.COST][step], by_kind[FactKind.LOSSES].get(step)
+        demand = public.horizon.pd[index], public.horizon.qd[index]
+        result.append(Snapshot(*demand, cost.value, step, cost.slack, None if lost is None else lost.value))
+    return result
+
+
+def _publish(public: _Public, result: Repair, noise: Noise, loss: float, purse: _Purse) -> Release:
+    """Write the network, read it back, certify what was read, and describe it."""
+    grid, plan, snapshots = public.grid, public.plan, _snapshots(public)
+    shown = replace(grid, buses=replace(grid.buses, pd=snapshots[0].pd, qd=snapshots[0].qd))
+    case = from_network("released", shown, result.lines, result.points[0], public.names)
     with tempfile.TemporaryDirectory(prefix="gridveil.") as folder:
         path = Path(folder) / bundle.NETWORK
-        write(case, path, _notes(noise, first.step if profile else None))
+        write(case, path, _notes(noise, snapshots[0].step if public.profile else None))
         text = path.read_text(encoding="utf-8")
         again = to_network(read(path))
-    alone = tuple((~noisy.protected).nonzero()[0].tolist())
-    certificate = certify(again.grid, again.lines, result.points, facts, plan.fidelity, alone, from_written=True)
-    in_bounds = bounds_check(again.grid, again.lines, noisy, plan.bound_factor * result.widening)
+    alone = tuple((~public.noisy.protected).nonzero()[0].tolist())
+    certificate = certify(again.grid, again.lines, result.points, snapshots, plan.fidelity, alone, from_written=True)
+    in_bounds = bounds_check(again.grid, again.lines, public.noisy, plan.bound_factor * result.widening)
     certificate = replace(certificate, checks=(*certificate.checks, in_bounds))
     if not certificate.passed:
         raise CertificateFailed(
             f"the repaired network fails its own certificate ({', '.join(certificate.failed)}) and is not released; "
-            f"the privacy of this draw is spent all the same: {spent:.6g}",
-            certificate.failed, spent,
+            f"the privacy of this draw is spent all the same: {purse.spent:.6g}",
+            certificate.failed, purse.spent,
         )  # fmt: skip
-    if profile is not None:
-        used = [one.step for one in facts.snapshots]
-        costs = {one.step: one.cost for one in others.snapshots} if others else {}
-        certificate = replace(certificate, unused=report_unused(again.grid, again.lines, profile, used, costs))
-    record = manifest(plan, grid, facts, result, noise, loss, receipt, profile, others)
-    return Release(again, result.points, certificate, record, text, receipt, profile)
+    if public.profile is not None:
+        costs = {one.step: one.value for one in public.facts if one.kind is FactKind.UNUSED_COST and one.step}
+        used = [one.step for one in snapshots]
+        certificate = replace(certificate, unused=report_unused(again.grid, again.lines, public.profile, used, costs))
+    record = make_manifest(plan, grid, public.facts, result, noise, loss, purse.receipts, public.profile)
+    return Release(Network(*again), result.points, certificate, record, text, public.profile)
 
 
 def _notes(noise: Noise, step: int | None) -> tuple[str, ...]:

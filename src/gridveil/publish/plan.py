@@ -10,22 +10,25 @@ import numpy as np
 
 from gridveil.arrays import IntArray
 from gridveil.errors import PrivacyError, ReleaseError
-from gridveil.exchange.types import Fidelity
 from gridveil.grid import LineKind, PublicGrid
 from gridveil.grid.profile import equally_spaced
-from gridveil.sealed.facts import DIGITS
-from gridveil.sealed.mechanisms import mechanism
-from gridveil.sealed.mechanisms.base import Mechanism
-
-_UNITS = {"log": "%", "additive": "pu", "paper": "pu"}
+from gridveil.wall.draw import Fidelity, Target
+from gridveil.wall.facts import DIGITS, SENSITIVITY, SHARE, Source
+from gridveil.wall.mechanisms import PUBLISHED, MechanismWords, mechanism_words
 
 
 @dataclass(frozen=True)
 class Plan:
     """ε, α, β and the mechanism. α may carry its unit: '10%' (only `log`) or '0.1pu' (only `additive`, `paper`).
 
+    ε is the total. `cost` says where the public dispatch cost comes from: 'private' (noised, for the share `cost_share`
+    of ε and changes of the surcharge up to `cost_sensitivity`; the default), 'derived' (from the noisy lines: nothing
+    is asked), 'declared' (rounded, no noise: ε is then conditional) or 'published' (`published_cost`, public before).
+
     With a profile, `steps` of its steps, equally spaced, are used (all if it is `None`); `published_cost` then holds
-    one cost per used step. The costs of unused steps stay secret unless `declare_unused`.
+    one cost per used step. The costs of unused steps stay secret unless `declare_unused`. `unattended` leaves out the
+    question whether the original has an optimal power flow, for those who answer the requests of others: then neither
+    a refusal nor an exit code says anything of it.
     """
 
     epsilon: float
@@ -38,11 +41,16 @@ class Plan:
     keep_names: bool = False
     steps: int | None = None
     declare_unused: bool = False
+    cost: str | None = None
+    cost_share: float = SHARE
+    cost_sensitivity: float = SENSITIVITY
+    unattended: bool = False
+    target: str = Target.DRAWN
 
     def __post_init__(self) -> None:
-        if self.mechanism not in _UNITS:
-            raise PrivacyError(f"there is no mechanism '{self.mechanism}' for releases; choose {', '.join(_UNITS)}")
-        object.__setattr__(self, "alpha", _alpha(self.alpha, self.mechanism))
+        if self.mechanism not in PUBLISHED:
+            raise PrivacyError(f"there is no mechanism '{self.mechanism}' for releases; choose {', '.join(PUBLISHED)}")
+        object.__setattr__(self, "alpha", _alpha(self.alpha, self.words))
         for name in ("epsilon", "alpha", "beta"):
             _positive(name, getattr(self, name))
         if self.beta >= 1:
@@ -54,32 +62,81 @@ class Plan:
             )
         if not (isfinite(self.bound_factor) and self.bound_factor > 1):
             raise ReleaseError("the bound factor must be a finite number above 1")
-        if not all(isfinite(cost) and cost != 0 for cost in self.published_costs or ()):
-            raise ReleaseError("a published cost must be a finite number other than 0")
         if self.steps is not None and self.steps < 1:
             raise ReleaseError(f"{self.steps} steps cannot be used; give 1 or more")
         if self.loss_within is not None and not (isfinite(self.loss_within) and self.loss_within > 1):
             raise ReleaseError("losses can be kept within a factor above 1, such as 1.5")
-        if self.published_costs is None and self.beta <= 0.5 * 10.0 ** (1 - DIGITS) * (1 + self.beta):
+        if self.target not in tuple(Target):
+            raise ReleaseError(f"there is no target '{self.target}'; choose {', '.join(Target)}")
+        self._check_cost()
+
+    def _check_cost(self) -> None:
+        if self.cost not in (None, *Source):
+            raise ReleaseError(f"there is no source '{self.cost}' of the cost; choose {', '.join(Source)}")
+        costs = self.published_costs
+        if not all(isfinite(cost) and cost != 0 for cost in costs or ()):
+            raise ReleaseError("a published cost must be a finite number other than 0")
+        if costs is not None and self.cost not in (None, Source.PUBLISHED):
+            raise ReleaseError(f"a published cost and --cost {self.cost} contradict each other; give one of the two")
+        if costs is None and self.cost == Source.PUBLISHED:
+            raise ReleaseError("--cost published needs the cost: give --published-cost")
+        object.__setattr__(self, "cost", str(self.source))
+        for name, value in (("the cost's share of epsilon", self.cost_share), ("s", self.cost_sensitivity)):
+            if not 0 < value < 1:
+                raise PrivacyError(f"{name} = {value:g} must lie between 0 and 1; nothing was charged")
+        if self.source is Source.DECLARED and self.beta <= 0.5 * 10.0 ** (1 - DIGITS) * (1 + self.beta):
             raise ReleaseError(
                 f"beta = {self.beta:g} is finer than a cost declared to {DIGITS} digits; "
                 "give --published-cost or a larger beta"
             )
+        if self.declare_unused and not self.source.conditional:
+            raise ReleaseError(
+                f"--declare-unused makes true costs public without noise, which --cost {self.source} promises not to "
+                "do; leave it out, or choose --cost declared"
+            )
+        if self.unattended and (self.source is Source.DECLARED or self.declare_unused):
+            raise ReleaseError(
+                "an unattended release cannot declare costs: a network without an optimal power flow would be told "
+                "apart; choose --cost private, derived or published"
+            )
+
+    @property
+    def source(self) -> Source:
+        """Where the public cost comes from."""
+        if self.cost is not None:
+            return Source(self.cost)
+        return Source.PRIVATE if self.published_costs is None else Source.PUBLISHED
 
     @property
     def published_costs(self) -> tuple[float, ...] | None:
-        """One published cost per used step, or `None` if they are to be declared."""
+        """One published cost per used step, or `None`."""
         if self.published_cost is None or isinstance(self.published_cost, Sequence):
             return tuple(self.published_cost) if self.published_cost else None
         return (self.published_cost,)
 
     @property
-    def method(self) -> Mechanism:
-        return mechanism(self.mechanism)
+    def words(self) -> MechanismWords:
+        """What is public of the mechanism."""
+        return mechanism_words(self.mechanism)
+
+    @property
+    def epsilon_cost(self) -> float:
+        """The part of ε for the dispatch cost, if it is asked for."""
+        return self.cost_share * self.epsilon if self.source is Source.PRIVATE else 0.0
+
+    @property
+    def epsilon_lines(self) -> float:
+        """The part of ε for the lines."""
+        return self.epsilon - self.epsilon_cost
+
+    @property
+    def cost_scale(self) -> float:
+        """The scale of the noise on the surcharge."""
+        return self.cost_sensitivity / self.epsilon_cost
 
     @property
     def fidelity(self) -> Fidelity:
-        return Fidelity(self.beta, self.bound_factor, self.loss_within)
+        return Fidelity(self.beta, self.bound_factor, self.loss_within, Target(self.target))
 
     def used(self, horizon: int) -> IntArray:
         """Which steps of a horizon are used; refuses what the profile cannot give."""
@@ -101,7 +158,7 @@ class Plan:
             )
 
 
-def _alpha(alpha: float | str, name: str) -> float:
+def _alpha(alpha: float | str, words: MechanismWords) -> float:
     if not isinstance(alpha, str):
         return float(alpha)
     text = alpha.strip()
@@ -110,11 +167,11 @@ def _alpha(alpha: float | str, name: str) -> float:
         value = float(text.removesuffix(unit))
     except ValueError:
         raise PrivacyError(f"alpha = '{alpha}' is not a number; write 0.1, 10% or 0.1pu") from None
-    if unit and unit != _UNITS[name]:
+    if unit and unit != words.suffix:
         wanted = {"%": "relative: write 0.1 or 10%", "pu": "in per unit of conductance: write 0.1 or 0.1pu"}[
-            _UNITS[name]
+            words.suffix
         ]
-        raise PrivacyError(f"alpha = '{alpha}' has the wrong unit: for the mechanism '{name}' it is {wanted}")
+        raise PrivacyError(f"alpha = '{alpha}' has the wrong unit: for the mechanism '{words.name}' it is {wanted}")
     return value / 100 if unit == "%" else value
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.exchange.types import NoisyLines
 from gridveil.grid import LineKind, LineParameters, PublicGrid
+from gridveil.wall.draw import NoisyLines
 
 WIDENING = (1.0, 10.0, 100.0, 1000.0)
 """Factors on the bound factor, tried in this order."""
@@ -47,8 +47,8 @@ def parameter_columns(noisy: NoisyLines) -> IntArray:
     return np.stack([noisy.group, groups + noisy.group, 2 * groups + noisy.charging_group])
 
 
-def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float) -> Box:
-    """The box at one bound factor."""
+def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float, near: LineParameters | None = None) -> Box:
+    """The box at one bound factor, around the noisy values; the target is these, or lines to stay `near`."""
     columns = parameter_columns(noisy)
     size = int(columns.max(initial=-1)) + 1
     low, high, target, weight = (np.zeros(size) for _ in range(4))
@@ -59,6 +59,7 @@ def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float) -> Box:
     sign_b = _sign_b(noisy)
     size_y = np.hypot(noisy.g, noisy.b)
     members = np.bincount(columns.ravel(), minlength=size)
+    aims = (noisy.g, noisy.b, noisy.bc) if near is None else (near.g, near.b, near.bc)
     for row, value, sign, reach, moves, scale in (
         (0, noisy.g, sign_g, reach_g, noisy.protected & lossy, size_y),
         (1, noisy.b, sign_b, reach_b, noisy.protected, size_y),
@@ -68,7 +69,7 @@ def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float) -> Box:
         at = columns[row]
         low[at] = np.where(moves, np.minimum(one, other), value)
         high[at] = np.where(moves, np.maximum(one, other), value)
-        target[at] = value
+        target[at] = np.where(moves, aims[row], value)
         weight[at] = 1.0 / np.maximum(scale, 1e-12) ** 2 if noisy.relative else 1.0
     return Box(columns, low, high, target, weight * members)
 

@@ -6,10 +6,10 @@ The certificate compares with public facts and noisy values only; no check compa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from gridveil.exchange.types import Certificate, Check, Fidelity, NoisyLines, PublicFacts, UnusedStep
 from gridveil.grid import LineKind, LineParameters, OperatingPoint, PublicGrid, circuits, violations
 from gridveil.grid.profile import Profile
 from gridveil.nlp.opf import opf_model, solve_opf
@@ -17,18 +17,19 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import parameter_box
 from gridveil.repair.repair import promised
+from gridveil.wall.certificate import Basis, Certificate, Check, CheckKind, UnusedStep
+from gridveil.wall.draw import Fidelity, NoisyLines, Snapshot
 
 BALANCE = 1e-6
 LIMITS = 1e-5
 EQUAL = 1e-8
-BOUNDS = "parameters outside their bounds (relative)"
 
 
 def certify(
     grid: PublicGrid,
     lines: LineParameters,
     points: Sequence[OperatingPoint | None],
-    facts: PublicFacts,
+    snapshots: Sequence[Snapshot],
     fidelity: Fidelity,
     unprotected: Sequence[int] = (),
     *,
@@ -42,32 +43,26 @@ def certify(
     """
     checks: list[Check] = []
     model = opf_model(grid)
-    tolerance = promised(facts, fidelity)
-    for index, (snapshot, written) in enumerate(zip(facts.snapshots, points, strict=True)):
+    tolerance = promised(snapshots, fidelity)
+    for snapshot, written, allowed in zip(snapshots, points, tolerance, strict=True):
         demand = Demand(snapshot.pd, snapshot.qd)
-        name = f" of step {snapshot.step}" if len(points) > 1 else ""
+        step = snapshot.step if len(points) > 1 else None
         optimum = solve_opf(model, lines, demand, near=written if from_written else None)
         point = written or optimum.point
         judged = violations(grid, lines, point, demand)
         balance = max(judged.balance_p, judged.balance_q)
         others = [value for key, value in vars(judged).items() if not key.startswith("balance")]
-        checks.append(_at_most(f"balance residual{name} (p.u.)", balance, BALANCE))
-        checks.append(_at_most(f"limit violation{name} (p.u.)", float(np.max(others)), LIMITS))
+        checks.append(_at_most(CheckKind.BALANCE, balance, BALANCE, step))
+        checks.append(_at_most(CheckKind.LIMITS, float(np.max(others)), LIMITS, step))
         solved = optimum.status is Status.OPTIMAL
         away = abs(optimum.cost - snapshot.cost) / abs(snapshot.cost) if solved else np.inf
-        checks.append(
-            _at_most(f"cost{name}, re-optimised, away from the public cost (relative)", away, tolerance[index])
-        )
-        if fidelity.loss_within is not None and facts.losses is not None:
-            ratio = float(point.pg.sum() - snapshot.pd.sum()) / facts.losses[index]
+        checks.append(_at_most(CheckKind.COST, away, allowed, step))
+        if fidelity.loss_within is not None and snapshot.losses is not None:
+            ratio = float(point.pg.sum() - snapshot.pd.sum()) / snapshot.losses
             factor = max(ratio, 1 / ratio) if ratio > 0 else np.inf
-            checks.append(_at_most(f"losses{name}, factor to the public ones", factor, fidelity.loss_within))
-    checks.append(_at_most("lines with the wrong sign of resistance", _wrong_signs(grid, lines), 0))
-    checks.append(
-        _at_most(
-            "difference between twin lines of a corridor (relative)", _corridor_spread(grid, lines, unprotected), EQUAL
-        )
-    )
+            checks.append(_at_most(CheckKind.LOSSES, factor, fidelity.loss_within, step))
+    checks.append(_at_most(CheckKind.SIGNS, _wrong_signs(grid, lines), 0))
+    checks.append(_at_most(CheckKind.TWINS, _corridor_spread(grid, lines, unprotected), EQUAL))
     return Certificate(tuple(checks))
 
 
@@ -81,7 +76,10 @@ def report_unused(
         optimum = solve_opf(model, lines, Demand(profile.pd[index], profile.qd[index]))
         solved, public = optimum.status is Status.OPTIMAL, costs.get(step)
         away = None if public is None or not solved else abs(optimum.cost - public) / abs(public)
-        report.append(UnusedStep(step, str(optimum.status), optimum.violations.largest, optimum.cost, away))
+        violation, cost = (
+            float(value) if np.isfinite(value) else None for value in (optimum.violations.largest, optimum.cost)
+        )
+        report.append(UnusedStep(step, str(optimum.status), violation, cost, away))
     return tuple(report)
 
 
@@ -92,11 +90,12 @@ def bounds_check(grid: PublicGrid, lines: LineParameters, noisy: NoisyLines, fac
     released[box.columns] = np.stack([lines.g, lines.b, lines.bc])
     size = np.maximum(np.abs(box.low), np.abs(box.high)) + 1e-12
     outside = np.maximum(box.low - released, released - box.high) / size
-    return _at_most(BOUNDS, float(np.max(outside, initial=0.0)), EQUAL)
+    return replace(_at_most(CheckKind.BOUNDS, float(np.max(outside, initial=0.0)), EQUAL), basis=Basis.WORD)
 
 
-def _at_most(name: str, value: float, limit: float) -> Check:
-    return Check(name, float(value), float(limit), bool(value <= limit))
+def _at_most(kind: CheckKind, value: float, limit: float, step: int | None = None) -> Check:
+    shown = float(value) if np.isfinite(value) else None
+    return Check(kind, shown, float(limit), bool(value <= limit), step)
 
 
 def _wrong_signs(grid: PublicGrid, lines: LineParameters) -> int:

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.exchange.types import Fidelity, PublicFacts
 from gridveil.grid import OperatingPoint, PublicGrid
 from gridveil.nlp import ipopt
 from gridveil.nlp.blocks import OBJECTIVE, DistanceBlock
@@ -26,6 +25,7 @@ from gridveil.nlp.power_flow import Demand, PowerFlow, power_flow, set_bounds, s
 from gridveil.nlp.problem import Layout, LinearTerms, Problem, build
 from gridveil.nlp.solver import Bounds, Outcome, SolverOptions, Start
 from gridveil.repair.bounds import Box
+from gridveil.wall.draw import Fidelity, Snapshot
 
 
 class Effort(NamedTuple):
@@ -64,14 +64,16 @@ class Projection:
     cuts: Sequence[Cut]
 
 
-def projection(grid: PublicGrid, box: Box, facts: PublicFacts, cuts: Sequence[Cut], keep_losses: bool) -> Projection:
+def projection(
+    grid: PublicGrid, box: Box, snapshots: Sequence[Snapshot], cuts: Sequence[Cut], keep_losses: bool
+) -> Projection:
     """Build the pattern for the snapshots, which share the line parameters."""
     variables, rows = Layout(), Layout(start=1)
     parameters = variables.add("parameters", len(box.target))
     blocks: list[object] = [DistanceBlock("distance", parameters, OBJECTIVE)]
     linear: list[LinearTerms] = []
     flows, costs, cost_rows, loss_rows = [], [], [], []
-    for step in range(len(facts.snapshots)):
+    for step in range(len(snapshots)):
         name = f"_{step}"
         flow = power_flow(grid, variables, rows, parameters[box.columns], name)
         cost_rows.append(int(rows.add(f"cost{name}", 1)[0]))
@@ -93,34 +95,34 @@ def projection(grid: PublicGrid, box: Box, facts: PublicFacts, cuts: Sequence[Cu
 def project(
     model: Projection,
     box: Box,
-    facts: PublicFacts,
+    snapshots: Sequence[Snapshot],
     fidelity: Fidelity,
     aim: Sequence[Aim],
     start: Start,
     effort: Effort,
 ) -> Outcome:
     """Solve from one start, with the dispatch cost of each snapshot within its aim."""
-    bounds = _bounds(model, box, facts, fidelity, aim, effort.room)
+    bounds = _bounds(model, box, snapshots, fidelity, aim, effort.room)
     evaluator = model.problem.evaluator({"distance": (box.target, box.weight)})
     return ipopt.solve(evaluator, bounds, start, SolverOptions(max_iterations=effort.iterations))
 
 
 def _bounds(
-    model: Projection, box: Box, facts: PublicFacts, fidelity: Fidelity, aim: Sequence[Aim], room: float
+    model: Projection, box: Box, snapshots: Sequence[Snapshot], fidelity: Fidelity, aim: Sequence[Aim], room: float
 ) -> Bounds:
     n, m = model.problem.n_variable, model.problem.n_constraint
     bounds = Bounds(np.full(n, -np.inf), np.full(n, np.inf), np.full(m, -np.inf), np.full(m, np.inf))
     bounds.x_lower[model.parameters], bounds.x_upper[model.parameters] = box.low, box.high
     for step, (flow, cost) in enumerate(zip(model.flows, model.costs, strict=True)):
-        snapshot = facts.snapshots[step]
+        snapshot = snapshots[step]
         set_bounds(flow, Demand(snapshot.pd, snapshot.qd), bounds)
         _shrink(flow, bounds, room)
         set_cost_bounds(cost, bounds)
         at, size = model.cost_rows[step] - 1, abs(snapshot.cost)
         bounds.row_lower[at] = snapshot.cost - aim[step].below * size - cost.constant
         bounds.row_upper[at] = snapshot.cost + aim[step].above * size - cost.constant
-        if model.loss_rows and facts.losses is not None and fidelity.loss_within is not None:
-            lost, at = facts.losses[step], model.loss_rows[step] - 1
+        if model.loss_rows and snapshot.losses is not None and fidelity.loss_within is not None:
+            lost, at = snapshot.losses, model.loss_rows[step] - 1
             bounds.row_lower[at] = float(snapshot.pd.sum()) + lost / fidelity.loss_within
             bounds.row_upper[at] = float(snapshot.pd.sum()) + lost * fidelity.loss_within
     for k, cut in enumerate(model.cuts):

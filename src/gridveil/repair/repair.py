@@ -14,17 +14,18 @@ from itertools import product
 
 import numpy as np
 
-from gridveil.arrays import FloatArray, IntArray
+from gridveil.arrays import FloatArray
 from gridveil.errors import RepairFailed
-from gridveil.exchange.types import Fidelity, NoisyLines, PublicFacts, Repair
 from gridveil.grid import LineParameters, OperatingPoint, PublicGrid
-from gridveil.nlp.opf import OpfModel, Solution, opf_model, solve_opf
+from gridveil.nlp.opf import OpfModel, Solution
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.sensitivity import cost_gradient
-from gridveil.nlp.solver import SolverOptions, Status
+from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import WIDENING, Box, parameter_box
 from gridveil.repair.projection import Aim, Cut, Effort, project, projection, starts
 from gridveil.repair.steer import beyond, excess, inside, shortest_step
+from gridveil.repair.trial import Trial, first_trial, rounded, solve_all
+from gridveil.wall.draw import Fidelity, NoisyLines, Repair, Snapshot
 
 MOST_ROUNDS = 5
 """Projections with cuts before the cost is raised by other means."""
@@ -35,54 +36,46 @@ EFFORTS = (Effort(120, 1e-3), Effort(400, 1e-2))
 """Most projections need fewer than 70 iterations; what fails everywhere is tried again, with patience and more room."""
 MARGIN = 0.02
 """Share of β that the projection keeps in hand, against the solver's tolerance and the rounding of the written file."""
-PATIENCE = (18, 0.05)
-"""A network as drawn that is this infeasible (p.u.) after so many iterations is repaired rather than solved."""
-DIGITS = 9
-"""Significant digits of released parameters."""
 
 
-def repair(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: Fidelity) -> Repair:
+def repair(
+    grid: PublicGrid,
+    noisy: NoisyLines,
+    snapshots: Sequence[Snapshot],
+    fidelity: Fidelity,
+    first: Trial | None = None,
+) -> Repair:
     """The nearest network that keeps the promise at every snapshot, or `RepairFailed`.
 
-    The order of the snapshots has no influence, and equal ones count once.
+    The order of the snapshots has no influence, and equal ones count once. `first` is what is tried as it is, with what
+    has been solved of it already.
     """
     rows = [  # the heaviest first: where one fails, it is the likeliest
-        [-one.pd.sum(), *one.pd, *one.qd, one.cost, *lost]
-        for one, lost in zip(facts.snapshots, _losses(facts), strict=True)
+        [-one.pd.sum(), *one.pd, *one.qd, one.cost, one.slack, *([] if one.losses is None else [one.losses])]
+        for one in snapshots
     ]
-    _, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    found = _repair(grid, noisy, _chosen(facts, first), fidelity)
-    return replace(found, points=tuple(found.points[at] for at in place.ravel().tolist()))
+    _, at, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    chosen = [snapshots[index] for index in at]
+    found = _repair(grid, noisy, chosen, fidelity, first or first_trial(grid, noisy, fidelity))
+    return replace(found, points=tuple(found.points[index] for index in place.ravel().tolist()))
 
 
-def _losses(facts: PublicFacts) -> list[list[float]]:
-    return [[] for _ in facts.snapshots] if facts.losses is None else [[lost] for lost in facts.losses]
-
-
-def _chosen(facts: PublicFacts, which: IntArray) -> PublicFacts:
-    losses = None if facts.losses is None else tuple(facts.losses[at] for at in which)
-    return replace(facts, snapshots=tuple(facts.snapshots[at] for at in which), losses=losses)
-
-
-def _repair(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: Fidelity) -> Repair:
-    beta = promised(facts, fidelity)
-    model = opf_model(grid)
-    box = parameter_box(grid, noisy, fidelity.bound_factor)
-    clipped = rounded(box.lines(box.clip()))
-    # to prove that the network as drawn is infeasible would cost more than to repair it
-    large = grid.n_bus >= 1000
-    quick = SolverOptions(max_iterations=100 if large else 40, starts=1, patience=None if large else PATIENCE)
-    before = _optima(model, clipped, facts, quick)
-    verdict = _faithful(before, facts, beta)
-    if verdict == 0 and _keeps_losses(before, facts, fidelity):
-        return _result(clipped, before, "as drawn", 0, 1.0, 0)
-    near = [one.point for one in before] if _all_optimal(before, facts) else None
+def _repair(
+    grid: PublicGrid, noisy: NoisyLines, snapshots: Sequence[Snapshot], fidelity: Fidelity, first: Trial
+) -> Repair:
+    beta = promised(snapshots, fidelity)
+    model, box = first.model, first.box
+    before = first.optima([Demand(one.pd, one.qd) for one in snapshots])
+    verdict = _faithful(before, snapshots, beta)
+    if verdict == 0 and _keeps_losses(before, snapshots, fidelity):
+        return _result(first.lines, before, "as drawn" if first.near is None else "as shrunk", 0, 1.0, 0)
+    near = [one.point for one in before] if _all_optimal(before, snapshots) else None
     # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
-    cuts = _cuts(model, box, clipped, before, facts, beta) if verdict < 0 else []
+    cuts = _cuts(model, box, first.lines, before, snapshots, beta) if verdict < 0 else []
     tried = 0
     for effort, widening in product(EFFORTS, WIDENING):
-        box = parameter_box(grid, noisy, fidelity.bound_factor * widening)
-        found, used = _project_and_cut(model, box, facts, fidelity, near, cuts, widening, effort)
+        box = parameter_box(grid, noisy, fidelity.bound_factor * widening, first.near)
+        found, used = _project_and_cut(model, box, snapshots, fidelity, near, cuts, widening, effort)
         tried += used
         if found is not None:
             return found
@@ -95,12 +88,12 @@ def _repair(grid: PublicGrid, noisy: NoisyLines, facts: PublicFacts, fidelity: F
     )
 
 
-def promised(facts: PublicFacts, fidelity: Fidelity) -> list[float]:
-    """The tolerance of each snapshot towards the *stated* cost, such that β holds towards the true one.
+def promised(snapshots: Sequence[Snapshot], fidelity: Fidelity) -> list[float]:
+    """The tolerance of each snapshot towards the *stated* cost.
 
-    A declared cost is rounded; what the rounding may hide is taken off β.
+    A declared cost is rounded; what the rounding may hide is taken off β, so that β holds towards the true one.
     """
-    left = [fidelity.beta - facts.rounding(step) * (1 + fidelity.beta) for step in range(len(facts.snapshots))]
+    left = [fidelity.beta - one.slack * (1 + fidelity.beta) for one in snapshots]
     if min(left) <= 0:
         raise RepairFailed(
             f"beta = {fidelity.beta:g} is finer than the rounding of the declared cost; publish the cost or raise beta"
@@ -108,42 +101,21 @@ def promised(facts: PublicFacts, fidelity: Fidelity) -> list[float]:
     return left
 
 
-def rounded(lines: LineParameters) -> LineParameters:
-    """Parameters as the released file will have them: r, x and bc to a fixed number of significant digits."""
-    r, x = lines.impedance()
-    return LineParameters.from_impedance(*(significant(values, DIGITS) for values in (r, x, lines.bc)))
+def _optima(model: OpfModel, lines: LineParameters, snapshots: Sequence[Snapshot]) -> list[Solution]:
+    """The AC-OPF of every snapshot, from the starts that the certificate and every user will have too."""
+    return solve_all(model, lines, [Demand(one.pd, one.qd) for one in snapshots])
 
 
-def significant(values: FloatArray, digits: int) -> FloatArray:
-    """Rounded to significant digits, as decimal text would have them."""
-    return np.array([float(f"{value:.{digits - 1}e}") for value in values.tolist()]).reshape(values.shape)
+def _all_optimal(optima: Sequence[Solution], snapshots: Sequence[Snapshot]) -> bool:
+    return len(optima) == len(snapshots) and optima[-1].status is Status.OPTIMAL
 
 
-def _optima(
-    model: OpfModel, lines: LineParameters, facts: PublicFacts, options: SolverOptions | None = None
-) -> list[Solution]:
-    """The AC-OPF of every snapshot, from the starts that the certificate and every user will have too.
-
-    The first that fails is the last that is solved: the network must serve them all.
-    """
-    optima: list[Solution] = []
-    for one in facts.snapshots:
-        optima.append(solve_opf(model, lines, Demand(one.pd, one.qd), options))
-        if optima[-1].status is not Status.OPTIMAL:
-            break
-    return optima
-
-
-def _all_optimal(optima: Sequence[Solution], facts: PublicFacts) -> bool:
-    return len(optima) == len(facts.snapshots) and optima[-1].status is Status.OPTIMAL
-
-
-def _faithful(optima: Sequence[Solution], facts: PublicFacts, beta: Sequence[float]) -> int:
+def _faithful(optima: Sequence[Solution], snapshots: Sequence[Snapshot], beta: Sequence[float]) -> int:
     """0 if every snapshot is optimal and within β; −1 if one is too cheap (a cut can help); 1 otherwise."""
-    if not _all_optimal(optima, facts):
+    if not _all_optimal(optima, snapshots):
         return 1
     verdict = 0
-    for optimum, snapshot, tolerance in zip(optima, facts.snapshots, beta, strict=True):
+    for optimum, snapshot, tolerance in zip(optima, snapshots, beta, strict=True):
         away = optimum.cost - snapshot.cost
         if away > tolerance * abs(snapshot.cost):
             return 1
@@ -152,12 +124,12 @@ def _faithful(optima: Sequence[Solution], facts: PublicFacts, beta: Sequence[flo
     return verdict
 
 
-def _keeps_losses(optima: Sequence[Solution], facts: PublicFacts, fidelity: Fidelity) -> bool:
-    if fidelity.loss_within is None or facts.losses is None:
+def _keeps_losses(optima: Sequence[Solution], snapshots: Sequence[Snapshot], fidelity: Fidelity) -> bool:
+    if fidelity.loss_within is None:
         return True
-    for optimum, snapshot, lost in zip(optima, facts.snapshots, facts.losses, strict=True):
-        ours = float(optimum.point.pg.sum() - snapshot.pd.sum())
-        if not lost / fidelity.loss_within <= ours <= lost * fidelity.loss_within:
+    for optimum, snapshot in zip(optima, snapshots, strict=True):
+        ours, lost = float(optimum.point.pg.sum() - snapshot.pd.sum()), snapshot.losses
+        if lost is not None and not lost / fidelity.loss_within <= ours <= lost * fidelity.loss_within:
             return False
     return True
 
@@ -165,7 +137,7 @@ def _keeps_losses(optima: Sequence[Solution], facts: PublicFacts, fidelity: Fide
 def _project_and_cut(
     model: OpfModel,
     box: Box,
-    facts: PublicFacts,
+    snapshots: Sequence[Snapshot],
     fidelity: Fidelity,
     near: Sequence[OperatingPoint] | None,
     first_cuts: Sequence[Cut],
@@ -173,44 +145,44 @@ def _project_and_cut(
     effort: Effort,
 ) -> tuple[Repair | None, int]:
     """Project and cut within one box; the number of projections is returned even where nothing was found."""
-    beta = promised(facts, fidelity)
+    beta = promised(snapshots, fidelity)
     aim = [Aim((1 - MARGIN) * tolerance, (1 - MARGIN) * tolerance) for tolerance in beta]
     cuts = list(first_cuts)
     tried = 0
     for _ in range(MOST_ROUNDS):
-        program = projection(model.grid, box, facts, cuts, fidelity.loss_within is not None)
+        program = projection(model.grid, box, snapshots, cuts, fidelity.loss_within is not None)
         for start in starts(program, box, near):
             tried += 1
-            outcome = project(program, box, facts, fidelity, aim, start, effort)
+            outcome = project(program, box, snapshots, fidelity, aim, start, effort)
             if outcome.status is Status.OPTIMAL:
                 break
         else:
             return None, tried
         lines = rounded(box.lines(np.clip(outcome.x[program.parameters], box.low, box.high)))
-        optima = _optima(model, lines, facts)
-        verdict = _faithful(optima, facts, beta)
-        if verdict == 0 and _keeps_losses(optima, facts, fidelity):
+        optima = _optima(model, lines, snapshots)
+        verdict = _faithful(optima, snapshots, beta)
+        if verdict == 0 and _keeps_losses(optima, snapshots, fidelity):
             return _result(lines, optima, "projected", len(cuts), widening, tried), tried
         if verdict >= 0:
-            lowered = _lower(aim, optima, facts, beta)
+            lowered = _lower(aim, optima, snapshots, beta)
             if lowered is None:
                 return None, tried
             aim = lowered
             continue
         near = [one.point for one in optima]
-        cuts += _cuts(model, box, lines, optima, facts, beta)
-    steered = _steer(model, box, lines, optima, facts, fidelity)
+        cuts += _cuts(model, box, lines, optima, snapshots, beta)
+    steered = _steer(model, box, lines, optima, snapshots, fidelity)
     return (None if steered is None else _result(*steered, "projected", len(cuts), widening, tried)), tried
 
 
 def _lower(
-    aim: Sequence[Aim], optima: Sequence[Solution], facts: PublicFacts, beta: Sequence[float]
+    aim: Sequence[Aim], optima: Sequence[Solution], snapshots: Sequence[Snapshot], beta: Sequence[float]
 ) -> list[Aim] | None:
     """Aim lower where the AC-OPF ended in a dearer optimum than the projection's dispatch; `None` if it failed."""
-    if not _all_optimal(optima, facts):
+    if not _all_optimal(optima, snapshots):
         return None
     result = []
-    for one, optimum, snapshot, tolerance in zip(aim, optima, facts.snapshots, beta, strict=True):
+    for one, optimum, snapshot, tolerance in zip(aim, optima, snapshots, beta, strict=True):
         excess = (optimum.cost - snapshot.cost) / abs(snapshot.cost) - tolerance
         result.append(Aim(one.below, one.above - excess - 0.1 * tolerance) if excess > 0 else one)
     return result if result != list(aim) and all(one.above > -one.below for one in result) else None
@@ -221,26 +193,26 @@ def _steer(
     box: Box,
     lines: LineParameters,
     optima: Sequence[Solution],
-    facts: PublicFacts,
+    snapshots: Sequence[Snapshot],
     fidelity: Fidelity,
 ) -> tuple[LineParameters, list[Solution]] | None:
     """Bring every cost inside by Newton steps (repair.steer); one that makes the worst cost no better adds rows, or
     is halved where it leads to an infeasible network."""
-    beta = np.array(promised(facts, fidelity))
-    current, away, share = _parameters(box, lines), _away(optima, facts), 1.0
-    rows, right = inside(_slopes(model, box, lines, optima, facts), away, beta)
+    beta = np.array(promised(snapshots, fidelity))
+    current, away, share = _parameters(box, lines), _away(optima, snapshots), 1.0
+    rows, right = inside(_slopes(model, box, lines, optima, snapshots), away, beta)
     for _ in range(MOST_STEPS):
         step = shortest_step(rows, right, box.weight, box.low - current, box.high - current)
         if step is None or share < LEAST_SHARE:
             return None
         tried = rounded(box.lines(np.clip(current + share * step, box.low, box.high)))
-        found = _optima(model, tried, facts)
-        if _faithful(found, facts, beta.tolist()) == 0 and _keeps_losses(found, facts, fidelity):
+        found = _optima(model, tried, snapshots)
+        if _faithful(found, snapshots, beta.tolist()) == 0 and _keeps_losses(found, snapshots, fidelity):
             return tried, found
-        if not _all_optimal(found, facts):
+        if not _all_optimal(found, snapshots):
             share /= 2.0
             continue
-        slopes, there = _slopes(model, box, tried, found, facts), _away(found, facts)
+        slopes, there = _slopes(model, box, tried, found, snapshots), _away(found, snapshots)
         if excess(there, beta) < excess(away, beta):
             current, away, share = _parameters(box, tried), there, min(1.0, 2.0 * share)
             rows, right = inside(slopes, away, beta)
@@ -251,16 +223,16 @@ def _steer(
 
 
 def _slopes(
-    model: OpfModel, box: Box, lines: LineParameters, optima: Sequence[Solution], facts: PublicFacts
+    model: OpfModel, box: Box, lines: LineParameters, optima: Sequence[Solution], snapshots: Sequence[Snapshot]
 ) -> FloatArray:
     """Gradients of the costs relative to the public ones, a row per snapshot."""
-    pairs = zip(optima, facts.snapshots, strict=True)
+    pairs = zip(optima, snapshots, strict=True)
     return np.stack([_gradient(model, box, lines, optimum) / abs(snapshot.cost) for optimum, snapshot in pairs])
 
 
-def _away(optima: Sequence[Solution], facts: PublicFacts) -> FloatArray:
+def _away(optima: Sequence[Solution], snapshots: Sequence[Snapshot]) -> FloatArray:
     """Relative distance of every cost from the public one."""
-    pairs = zip(optima, facts.snapshots, strict=True)
+    pairs = zip(optima, snapshots, strict=True)
     return np.array([(optimum.cost - snapshot.cost) / abs(snapshot.cost) for optimum, snapshot in pairs])
 
 
@@ -283,13 +255,13 @@ def _cuts(
     box: Box,
     lines: LineParameters,
     optima: Sequence[Solution],
-    facts: PublicFacts,
+    snapshots: Sequence[Snapshot],
     beta: Sequence[float],
 ) -> list[Cut]:
     """A cut for every snapshot whose optimum is too cheap, aimed a little inside the promise."""
     result = []
     current = _parameters(box, lines)
-    for optimum, snapshot, tolerance in zip(optima, facts.snapshots, beta, strict=True):
+    for optimum, snapshot, tolerance in zip(optima, snapshots, beta, strict=True):
         if optimum.cost >= snapshot.cost - tolerance * abs(snapshot.cost):
             continue
         gradient = _gradient(model, box, lines, optimum)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import takewhile
+from statistics import median
 
 from gridveil.report.chart import Chart, Panel, Section, Series
 from gridveil.report.published import NETWORKS, release_seconds
@@ -93,14 +94,14 @@ def _share(flags: Iterable[bool]) -> str:
 
 
 def promise(results: Results) -> Section:
-    """Ours: how often the plain projection breaks β, and what keeping it costs."""
+    """Ours: how often the plain projection breaks β, and what keeping it costs; by source of the public cost."""
     broken, price = [], []
-    for case in results.values("case"):
+    sources = results.values("source")
+    shown = results.where(source="published" if "published" in sources else sources[0]) if sources else results
+    for case in shown.values("case"):
         shares, ratios = [], []
         for mechanism in ordered(results.values("mechanism")):
-            parts = [
-                (setting(a), results.where(case=case, mechanism=mechanism, alpha=a)) for a in results.values("alpha")
-            ]
+            parts = [(setting(a), shown.where(case=case, mechanism=mechanism, alpha=a)) for a in shown.values("alpha")]
             name = NAMES[mechanism]
             shares.append(mean_series(name, mechanism, "bars", [(x, _broken(part)) for x, part in parts], unit=" %"))
             ratios.append(mean_series(name, mechanism, "bars", [(x, _price(part)) for x, part in parts]))
@@ -125,18 +126,24 @@ def promise(results: Results) -> Section:
     sheet = sheet_of(
         "Promises",
         results,
-        _SETTING,
+        {**_SETTING, "source": "source of the cost"},
         [
             ("broken (%), 95 % interval", lambda part: interval(_broken(part))),
             ("no answer", lambda part: str(sum(row["plain_away"] is None for row in part.rows))),
             ("largest |cost error| of plain (%)", lambda part: _largest(part, "plain_away")),
             ("of ours (%)", lambda part: _largest(part, "away")),
+            ("released cost from the true one, median (%)", lambda part: _median(part, "true_away")),
             ("draws with cuts (%)", lambda part: _share(row["cuts"] > 0 for row in part.rows)),
             ("time ratio, 95 % interval", lambda part: interval(_price(part))),
         ],
         "“No answer” counts plain projections that found no network, or one without an AC-OPF solution.",
     )
     return Section(charts, (sheet,))
+
+
+def _median(part: Results, name: str) -> str:
+    found = [abs(row[name]) for row in part.rows if row.get(name) is not None]
+    return number(100 * median(found)) if found else "–"
 
 
 def _broken(part: Results) -> Mean | None:

@@ -14,9 +14,9 @@ from gridveil.report.screen import AXIS, LAYOUT, plotly_map, plotly_panel
 from gridveil.report.sections import methods, read_studies, section
 from gridveil.report.statistics import Results
 from gridveil.report.words import GENERAL
-from gridveil.sealed.mechanisms import mechanism
 from gridveil.study.catalogue import STUDIES
 from gridveil.study.draws import LAPLACE
+from gridveil.wall.mechanisms import mechanism_words
 
 LIMIT = 6_000_000
 """Bytes that a report may weigh."""
@@ -43,7 +43,7 @@ def report_text(directory: Path) -> str:
             version=__version__,
             sections=sections,
             privacy=GENERAL,
-            adjacency=[(name, mechanism(name).adjacency) for name in used],
+            adjacency=[(name, mechanism_words(name).adjacency) for name in used],
             figures=safe_json({"layout": LAYOUT, "axis": AXIS, "figures": figures}),
             plotly=script,
             classes=list(zip(CLASSES, COLOURS, strict=True)),

@@ -6,18 +6,20 @@ facts give the same bytes, and a test holds it to that.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from gridveil.privacy.composition import Within, distances
 from gridveil.publish import bundle
-from gridveil.publish.manifest import COST, UNUSED_COST
-from gridveil.publish.pipeline import Release
-from gridveil.repair.certify import BOUNDS
+from gridveil.publish.describe import distances
+from gridveil.publish.manifest import Privacy
+from gridveil.publish.release import Release
 from gridveil.report.loading_map import CLASSES, COLOURS, loading, loading_class, loading_map
 from gridveil.report.page import render
 from gridveil.report.series import number
-from gridveil.report.words import budget, meaning, odds, reach
+from gridveil.report.words import budget, changes, odds, reach
+from gridveil.wall.certificate import Basis, worst_of_steps
+from gridveil.wall.codec import to_plain
+from gridveil.wall.facts import KIND_WORDS, Fact, FactKind, Source
+from gridveil.wall.mechanisms import mechanism_words
 
 
 def public_report(release: Release) -> str:
@@ -25,90 +27,127 @@ def public_report(release: Release) -> str:
     from markupsafe import Markup  # noqa: PLC0415 - comes with the templates, an extra
 
     record, grid = release.manifest, release.network.grid
-    privacy = record["privacy"]
-    inputs = {one["name"]: one for one in record["public_inputs"]}
+    privacy, words = record.privacy, mechanism_words(record.mechanism.name)
     share = loading(release.network, release.point)
     present = set(loading_class(share).tolist())
     return render(
         "public.html",
-        record=record,
-        private=privacy["differentially_private"],
+        record=to_plain(record),
+        private=privacy.differentially_private,
         size={"buses": grid.n_bus, "lines": grid.n_line, "generators": grid.n_generator},
         load=f"{grid.buses.pd.sum() * grid.base_mva:,.1f}",
-        cost=_costs(release, inputs),
+        cost=_costs(release),
         checks=_checks(release),
         statement=[
-            budget(privacy["epsilon"], record["mechanism"]["name"]),
-            reach(privacy["alpha"], record["mechanism"]["name"]),
+            budget(privacy.parts.lines.epsilon, words.name),
+            reach(privacy.alpha, words.name),
+            *changes(privacy.parts.lines.epsilon, privacy.alpha, words.name),
+            *_conditions(privacy),
         ],
         loss=_loss(privacy),
-        steps=_steps(release, inputs),
-        unprotected=len(record["unprotected_lines"]),
-        inputs=[{**one, "shown": _shown(one)} for one in record["public_inputs"]],
+        steps=_steps(release),
+        unprotected=len(record.unprotected_lines),
+        inputs=_inputs(record.public_inputs),
         map=Markup(loading_map(release.network, release.point)),
         classes=[(CLASSES[i], COLOURS[i]) for i in sorted(present)],
-        files=[bundle.NETWORK, bundle.CERTIFICATE, *([bundle.PROFILE] if record["horizon"] else [])],
-        beta=number(100 * record["fidelity"]["beta"]),
+        files=[bundle.NETWORK, bundle.CERTIFICATE, *([bundle.PROFILE] if record.horizon else [])],
+        beta=number(100 * record.fidelity.beta),
     )
 
 
-def _costs(release: Release, inputs: dict[str, Any]) -> dict[str, str]:
-    public = inputs[COST]["value"][0]
+def _costs(release: Release) -> dict[str, str]:
+    public = release.costs[0]
+    interval = ""
+    if public.source is Source.PRIVATE and public.low is not None:
+        interval = f"{_money(public.low)} to {_money(public.high)}"
     return {
-        "public": _money(public),
+        "public": _money(public.value),
+        "source": _SOURCES[public.source],
+        "interval": interval,
         "released": _money(release.point.cost),
-        "away": f"{release.point.cost / public - 1:+.2%}".replace("-", "−"),
+        "away": f"{release.point.cost / public.value - 1:+.2%}".replace("-", "−"),
     }
 
 
+_SOURCES = {
+    Source.PUBLISHED: "published before by the operator",
+    Source.PRIVATE: "from a noisy answer that is part of the privacy budget",
+    Source.DERIVED: "computed from the noisy lines; the original was not asked",
+    Source.DECLARED: "the original's, rounded, without noise",
+}
+
+
 def _checks(release: Release) -> list[dict[str, Any]]:
-    found = []
-    for check in bundle.worst_of_steps(release.certificate.checks):
-        plain = meaning(re.sub(r"^(\w+(?: \w+)?) of step \d+", r"\1", check.name))
-        found.append(
-            {"name": check.name, "plain": plain, "again": not check.name.startswith(BOUNDS),
-             "value": number(check.value), "limit": number(check.limit), "passed": check.passed}
-        )  # fmt: skip
-    return found
+    return [
+        {"name": check.name, "plain": check.meaning, "again": check.basis is Basis.RECOMPUTED,
+         "value": "–" if check.value is None else number(check.value), "limit": number(check.limit),
+         "passed": check.passed}
+        for check in worst_of_steps(release.certificate.checks)
+    ]  # fmt: skip
 
 
-def _loss(privacy: dict[str, Any]) -> str:
-    if not privacy["differentially_private"]:
+def _conditions(privacy: Privacy) -> list[str]:
+    """What the cost adds, or what everything is conditional on."""
+    cost = privacy.parts.cost
+    words = []
+    if cost is not None and cost.asked:
+        words.append(
+            f"The dispatch cost was asked for and noised: {number(cost.epsilon)} of ε protects changes that move it by "
+            f"up to {number(100 * cost.reach)} %. A corridor whose change moves it more, a bottleneck, has less."
+        )
+    if privacy.given:
+        words.append(
+            f"All this holds only among networks that share: {'; '.join(privacy.given)}. Whoever can tell two networks "
+            "apart by these figures is not hindered by the noise."
+        )
+    return words
+
+
+def _loss(privacy: Privacy) -> str:
+    if not privacy.differentially_private or privacy.loss is None:
         return ""
-    spent = f"This release spent {number(privacy['loss'], 6)}"
-    if privacy["cumulative_loss"] is not None:
-        spent += f"; all releases of this network together spent {number(privacy['cumulative_loss'], 6)}"
-        if privacy["limit"] is not None:
-            spent += f" of the operator's limit of {number(privacy['limit'], 6)}"
-        within = distances([Within(**one) for one in privacy["cumulative_within"]])
-        spent += f". For changes up to α = {within}, whoever has all of them can change their odds by "
-        spent += odds(privacy["cumulative_loss"])
-        if len({one["unit"] for one in privacy["cumulative_within"]}) > 1:
+    spent = f"This release spent {number(privacy.loss, 6)}"
+    if privacy.cumulative_loss is not None:
+        spent += f"; all releases of this network together spent {number(privacy.cumulative_loss, 6)}"
+        if privacy.limit is not None:
+            spent += f" of the operator's limit of {number(privacy.limit, 6)}"
+        within = privacy.cumulative_within or []
+        spent += f". For changes up to {distances([(one.alpha, one.unit) for one in within])}, whoever has all of them "
+        spent += f"can change their odds by {odds(privacy.cumulative_loss)}"
+        if {"relative", "conductance"} <= {one.unit for one in within}:
             spent += ", if the change touches nothing that one of them left unprotected"
     return spent + "."
+
+
+def _inputs(facts: list[Fact]) -> list[dict[str, Any]]:
+    """A row per kind of fact: its values, or their range."""
+    rows = []
+    for kind in FactKind:
+        same = [one for one in facts if one.kind is kind]
+        if not same:
+            continue
+        values = [one.value for one in same]
+        shown = [f"{value:.4f}" if kind in (FactKind.SURCHARGE, FactKind.LOSSES) else _money(value) for value in
+                 (min(values), max(values))]  # fmt: skip
+        rows.append(
+            {"name": KIND_WORDS[kind], "steps": len(same), "source": str(same[0].source), "digits": same[0].digits,
+             "shown": shown[0] if len(same) == 1 else " to ".join(shown)}
+        )  # fmt: skip
+    return rows
 
 
 def _money(value: float | None) -> str:
     return "–" if value is None else f"{value:,.2f}".replace("-", "−")
 
 
-def _shown(one: dict[str, Any]) -> str:
-    """A public input's values: one, or their range."""
-    values = one["value"]
-    if len(values) == 1:
-        return _money(values[0])
-    return f"{_money(min(values))} to {_money(max(values))}"
-
-
-def _steps(release: Release, inputs: dict[str, Any]) -> list[dict[str, str]]:
+def _steps(release: Release) -> list[dict[str, str]]:
     """A row per step of the horizon: its demand, the costs where they are public, and what is promised."""
-    profile, horizon = release.profile, release.manifest["horizon"]
-    if profile is None:
+    profile, horizon = release.profile, release.manifest.horizon
+    if profile is None or horizon is None:
         return []
-    stated = dict(zip(inputs[COST]["steps"], inputs[COST]["value"], strict=True))
-    if UNUSED_COST in inputs:
-        stated |= dict(zip(inputs[UNUSED_COST]["steps"], inputs[UNUSED_COST]["value"], strict=True))
-    reached = dict(zip(horizon["used"], (point.cost for point in release.points), strict=True))
+    costs = (FactKind.COST, FactKind.UNUSED_COST)
+    stated = {one.step: one.value for one in release.manifest.public_inputs if one.kind in costs}
+    reached = dict(zip(horizon.used, (point.cost for point in release.points), strict=True))
     others = {one.step: one for one in release.certificate.unused}
     rows = []
     for index, step in enumerate(profile.step.tolist()):

@@ -13,7 +13,7 @@ from gridveil.report.series import number, ordered
 from gridveil.report.statistics import Results
 from gridveil.study.catalogue import STUDIES
 from gridveil.study.declare import Study
-from gridveil.study.draws import plan_of
+from gridveil.study.draws import BETA, EPSILON
 
 SECTIONS: dict[str, Callable[[Results], Section]] = {
     "feasibility": fidelity.feasibility,
@@ -51,8 +51,7 @@ def methods(study: Study, results: Results, directory: Path) -> str:
     for name in study.settings:
         values = [number(v, 6) if isinstance(v, float) else str(v) for v in ordered(results.values(name, failed=True))]
         settings.append(f"{_LETTERS.get(name, name)} {', '.join(values)}")
-    plan = plan_of({"mechanism": "log", "alpha": 0.1})
-    fixed = {"epsilon": plan.epsilon, "beta": plan.beta}
+    fixed = {"epsilon": EPSILON, "beta": BETA}
     given = [f"{_LETTERS[name]} = {number(value)}" for name, value in fixed.items() if name not in study.settings]
     draws = results.values("draw", failed=True)
     keyed: dict[tuple[object, ...], set[int]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil, exp, floor, log10
 
 from gridveil.report.series import number
+from gridveil.wall.changes import cost_of_changes
 
 
 def odds(loss: float) -> str:
@@ -30,9 +31,9 @@ def reach(alpha: float, mechanism: str) -> str:
     """What α is, for one mechanism."""
     if mechanism == "log":
         return (
-            f"α = {number(alpha)} says which values count as neighbours: those whose impedance, x/r ratio and charging "
-            f"differ by about {number(100 * alpha)} % in all. Values k times as far apart are protected k times less: "
-            f"the odds may change by exp(k·ε)."
+            f"α = {number(alpha)} says which values count as neighbours: those whose ln|z|, ln|x/r| and ln|bc/x| "
+            f"differ by {number(alpha)} in all. Values k times as far apart are protected k times less: the odds may "
+            f"change by exp(k·ε)."
         )
     return (
         f"α = {number(alpha)} says which values count as neighbours: conductances of one corridor that differ by "
@@ -40,33 +41,27 @@ def reach(alpha: float, mechanism: str) -> str:
     )
 
 
+def changes(epsilon: float, alpha: float, mechanism: str) -> list[str]:
+    """What changes that people think of cost, for `log`."""
+    if mechanism != "log":
+        return []
+    found = [f"{words}: {number(epsilon * distance, 2)}" for words, distance in cost_of_changes(alpha)]
+    return [f"What that is for one line (the loss, of which odds change by the exponential): {'; '.join(found)}."]
+
+
 GENERAL = (
     "ε is the privacy budget. Think of someone who knows everything about a network but one corridor, and wonders "
     "which of two neighbouring values it has. Whatever they read from a release, their odds between the two change by "
     "a factor of exp(ε) at most: 2.7 for ε = 1. A smaller ε means more noise and better protection.",
-    "α says which values count as neighbours. For the mechanism log it is relative: 0.1 means about ten per cent of "
-    "impedance, x/r ratio and charging together. For additive and paper it is a conductance in per unit. Values k "
-    "times as far apart are protected k times less. Doubling α doubles the noise.",
+    "α says which values count as neighbours. For the mechanism log it is relative: the changes of ln|z|, ln|x/r| and "
+    "ln|bc/x| of one corridor, added up. With α = 0.1 a line ten per cent longer is one step away, one whose reactance "
+    "alone is ten per cent larger three. For additive and paper it is a conductance in per unit. Values k times as far "
+    "apart are protected k times less. Doubling α doubles the noise.",
     "Protected are the parameters of lines and transformers: resistance, reactance and, with log, charging. Every "
     "release of the same network adds to what is spent.",
-    "Not protected are the topology, loads, generators and their costs, ratings, tap ratios, voltage limits, and the "
-    "dispatch costs that the operator declares public. With additive and paper the ratio of susceptance to conductance "
-    "and the charging are public too, and paper loses ε·(2 + max|b/g|)/3 rather than ε.",
+    "Not protected are the topology, loads, generators and their costs, ratings, tap ratios, voltage limits. The paper "
+    "takes the dispatch cost to be public, and so do its studies here: what they show holds given it. With additive "
+    "and paper the ratio of susceptance to conductance and the charging are public too, and paper loses "
+    "ε·(2 + max|b/g|)/3 rather than ε.",
 )
 """The statement for all mechanisms and settings."""
-
-CHECKS = {
-    "balance residual": "The power balance holds at every bus.",
-    "limit violation": "Voltages, generation, line ratings and angles are within their limits.",
-    "cost": "The optimal dispatch cost is as near to the public one as promised.",
-    "losses": "The active losses are within the promised factor of the public ones.",
-    "lines with the wrong sign": "Resistances have the signs that are public.",
-    "difference between twin lines": "Parallel lines of one corridor are equal, so that noise cannot be averaged out.",
-    "parameters outside their bounds": "Line parameters stay within bounds made from the noisy values.",
-}
-"""What a check of the certificate means, by how its name begins."""
-
-
-def meaning(check: str) -> str:
-    """What a check means."""
-    return next((words for begin, words in CHECKS.items() if check.startswith(begin)), "")

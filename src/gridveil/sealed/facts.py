@@ -1,84 +1,82 @@
-"""`declare_facts`: the dispatch costs that become public, given by the operator or computed and rounded on purpose."""
+"""What the truth is asked beside its lines, and how it answers: with noise and a charge, or rounded on purpose.
+
+The dispatch cost is asked as a surcharge, κ = mean over the used steps of ln(optimal cost/copper-plate cost). Each step
+is clamped to [0, 50 %], and one without an optimum counts as the upper end, so that every network has an answer.
+Proof of its loss: docs/proofs/facts.md.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, log10
+from functools import cached_property
 
 import numpy as np
 
 from gridveil.errors import ReleaseError
-from gridveil.exchange.types import PublicFacts, Snapshot
 from gridveil.grid import PublicGrid
-from gridveil.grid.profile import Profile, base_profile
+from gridveil.grid.profile import Profile
 from gridveil.nlp.opf import Solution, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
+from gridveil.privacy.noise import Noise
 from gridveil.sealed.split import SecretNetwork
+from gridveil.wall.facts import HIGHEST, Fact, FactKind, declared, private_surcharge
 
 NEGLIGIBLE = 1e-7
-DIGITS = 4
-"""Significant digits of a declared cost or loss: what a reader of the release may learn of the truth."""
 
 
-def declare_facts(
-    network: SecretNetwork,
-    published: Sequence[float] | None = None,
-    profile: Profile | None = None,
-    used: Sequence[int] = (0,),
-    *,
-    losses: bool = False,
-) -> PublicFacts:
-    """The public dispatch costs of the used steps of a profile; without one, of the network's own demand.
+class Truth:
+    """The original network's optima at some steps of a profile, solved when first asked for. Nothing is public."""
 
-    The network must have an AC-feasible optimum at each of them, whether its cost is published or not. Published costs
-    are taken as they are: comparing them with the truth would make the release depend on it (`verify --against` does).
-    """
-    profile = profile or base_profile(network.grid)
-    solutions = original_optima(network, profile, used)
-    costs = [significant(one.cost, DIGITS) for one in solutions] if published is None else published
-    snapshots = tuple(
-        Snapshot(profile.pd[index], profile.qd[index], cost, int(profile.step[index]))
-        for index, cost in zip(used, costs, strict=True)
-    )
-    lost = None
-    if losses:
-        lost = tuple(
-            significant(float(one.point.pg.sum() - snapshot.pd.sum()), DIGITS)
-            for one, snapshot in zip(solutions, snapshots, strict=True)
-        )
-    source, digits = ("declared", DIGITS) if published is None else ("published", None)
-    return PublicFacts(snapshots, source, digits, lost)
+    def __init__(self, network: SecretNetwork, profile: Profile, steps: Sequence[int]) -> None:
+        self._network, self._profile, self._steps = network, profile, steps
 
+    @cached_property
+    def _optima(self) -> list[Solution]:
+        model, profile = opf_model(self._network.grid), self._profile
+        lines = self._network.lines._open()
+        return [solve_opf(model, lines, Demand(profile.pd[index], profile.qd[index])) for index in self._steps]
 
-def original_optima(network: SecretNetwork, profile: Profile, steps: Sequence[int]) -> list[Solution]:
-    """The AC-OPF of the original network at some steps, or an error that names the first step without one."""
-    model, solutions = opf_model(network.grid), []
-    for index in steps:
-        solution = solve_opf(model, network.lines._open(), Demand(profile.pd[index], profile.qd[index]))
-        if solution.status is not Status.OPTIMAL:
-            where = f" at step {profile.step[index]}" if len(profile) > 1 else ""
-            raise ReleaseError(
-                f"the original network has no optimal power flow{where} ({solution.status}); nothing was charged"
-            )
-        if abs(solution.cost) <= NEGLIGIBLE * _full_cost(network.grid):
-            where = f" of step {profile.step[index]}" if len(profile) > 1 else ""
-            raise ReleaseError(
-                f"the dispatch cost{where} is zero, so that no share of it can be kept; give costs, or leave the step "
-                "out; nothing was charged"
-            )
-        solutions.append(solution)
-    return solutions
+    def require_optima(self) -> None:
+        """The operator's own question before a charge: refuse a network without an optimum or a cost at some step."""
+        many = len(self._profile) > 1
+        for index, solution in zip(self._steps, self._optima, strict=True):
+            step = self._profile.step[index]
+            if solution.status is not Status.OPTIMAL:
+                raise ReleaseError(
+                    f"the original network has no optimal power flow{f' at step {step}' if many else ''} "
+                    f"({solution.status}); nothing was charged"
+                )
+            if abs(solution.cost) <= NEGLIGIBLE * _full_cost(self._network.grid):
+                raise ReleaseError(
+                    f"the dispatch cost{f' of step {step}' if many else ''} is zero, so that no share of it can be "
+                    "kept; give costs, or leave the step out; nothing was charged"
+                )
+
+    def declare(self, kind: FactKind) -> tuple[Fact, ...]:
+        """Costs or losses, rounded."""
+        facts = []
+        for index, solution in zip(self._steps, self._optima, strict=True):
+            lost = float(solution.point.pg.sum() - self._profile.pd[index].sum())
+            value = lost if kind is FactKind.LOSSES else solution.cost
+            facts.append(declared(kind, int(self._profile.step[index]), value))
+        return tuple(facts)
+
+    def surcharge(self, plates: Sequence[float]) -> float:
+        """κ, for mechanisms and for the operator; `plates` are the copper-plate costs of the steps."""
+        values = [
+            HIGHEST if one.status is not Status.OPTIMAL else np.log(max(one.cost / plate, 1e-9))
+            for one, plate in zip(self._optima, plates, strict=True)
+        ]
+        return float(np.mean(np.clip(values, 0.0, HIGHEST)))
+
+    def ask_surcharge(self, plates: Sequence[float], epsilon: float, sensitivity: float, noise: Noise) -> Fact:
+        """κ with noise: for networks whose surcharges differ by D the loss is ε·D/s."""
+        drawn = noise.laplace(np.array([self.surcharge(plates)]), sensitivity, epsilon)
+        return private_surcharge(float(drawn[0]), epsilon, sensitivity)
 
 
 def _full_cost(grid: PublicGrid) -> float:
     """Cost of all generators at the end of their range, as a measure of what is no cost at all."""
     top = np.where(np.isfinite(grid.generators.pmax), grid.generators.pmax, 0.0)
     return abs(grid.cost_p.total(top))
-
-
-def significant(value: float, digits: int) -> float:
-    """`value` rounded to significant digits."""
-    if value == 0:
-        return 0.0
-    return round(value, digits - 1 - floor(log10(abs(value))))

@@ -16,8 +16,9 @@ from typing import Any
 
 from gridveil.errors import StudyError
 from gridveil.grid import Network
+from gridveil.wall.facts import Source
+from gridveil.wall.mechanisms import WORDS
 
-KNOWN_MECHANISMS = ("laplace", "paper", "additive", "log")
 Setting = str | float | int
 Settings = dict[str, Setting]
 Row = dict[str, Any]
@@ -63,6 +64,8 @@ class Study:
         for value in values:
             if name == "mechanism" and value not in (usable := self._mechanisms()):
                 raise StudyError(f"there is no mechanism '{value}' for '{self.name}'; choose from {', '.join(usable)}")
+            if name == "source" and value not in tuple(Source):
+                raise StudyError(f"there is no source '{value}' of the cost; choose from {', '.join(Source)}")
             if not isinstance(value, str) and not (isfinite(value) and value > 0):
                 raise StudyError(f"{name} = {value} must be a positive, finite number")
             if name == "beta" and float(value) >= 1:
@@ -73,7 +76,7 @@ class Study:
     def _mechanisms(self) -> tuple[str, ...]:
         """Any that makes releases, and the bare noise where the study declares it."""
         declared = self.settings["mechanism"]
-        return tuple(one for one in KNOWN_MECHANISMS if one != "laplace" or one in declared)
+        return tuple(name for name, words in WORDS.items() if words.published or name in declared)
 
 
 @dataclass(frozen=True)

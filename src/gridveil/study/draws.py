@@ -1,55 +1,77 @@
-"""What the studies share: one release of a draw, the bare Laplace baseline, and costs of networks."""
+"""What the studies share: one release of a draw, the bare Laplace baseline, and costs of networks.
+
+The paper takes the dispatch cost to be public, and so do its studies: the true cost counts as published, unless a study
+has the setting `source`.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from gridveil.exchange.types import NoisyLines
-from gridveil.grid import LineParameters, Network
+from gridveil.grid import Network
 from gridveil.grid.profile import Profile
 from gridveil.nlp.opf import Solution, opf_model, solve_opf
+from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.noise import SeededNoise
-from gridveil.publish.pipeline import Release, Repairer, release
+from gridveil.publish.pipeline import Workshops, release
 from gridveil.publish.plan import Plan
-from gridveil.repair.repair import repair
+from gridveil.publish.release import Release
+from gridveil.repair.workshop import Workshop
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
 from gridveil.study.declare import Settings
+from gridveil.wall.draw import NoisyLines
+from gridveil.wall.facts import Source
 
 LAPLACE = "laplace"
+EPSILON, BETA = 1.0, 0.01
+"""Unless the settings say otherwise."""
 RELEASES = ("paper", "additive", "log")
+SOURCES = tuple(str(source) for source in Source)
 
 
-def plan_of(settings: Settings) -> Plan:
-    """The plan of a draw: ε = 1 and β = 1 % unless the settings say otherwise."""
+def plan_of(settings: Settings, network: Network, profile: Profile | None = None) -> Plan:
+    """The plan of a draw: ε = 1 and β = 1 %, with the true cost as published, unless the settings say otherwise."""
+    source = Source(str(settings.get("source", Source.PUBLISHED)))
     return Plan(
-        epsilon=float(settings.get("epsilon", 1.0)),
+        epsilon=float(settings.get("epsilon", EPSILON)),
         alpha=float(settings["alpha"]),
-        beta=float(settings.get("beta", 0.01)),
+        beta=float(settings.get("beta", BETA)),
         mechanism=str(settings["mechanism"]),
         steps=int(settings["steps"]) if "steps" in settings else None,
+        published_cost=_true_costs(network, profile) if source is Source.PUBLISHED else None,
+        cost=source,
     )
 
 
+@lru_cache(maxsize=64)
+def _true_costs(network: Network, profile: Profile | None) -> tuple[float, ...]:
+    """The true cost of every step; the studies' profiles hold the used steps alone."""
+    if profile is None:
+        return (true_optimum(network).cost,)
+    model, demands = opf_model(network.grid), zip(profile.pd, profile.qd, strict=True)
+    return tuple(solve_opf(model, network.lines, Demand(*one)).require().cost for one in demands)
+
+
 def released(
-    network: Network, settings: Settings, seed: int, profile: Profile | None = None, repairer: Repairer = repair
+    network: Network, settings: Settings, seed: int, profile: Profile | None = None, workshop: Workshops = Workshop
 ) -> Release:
     """One release in research mode; the repair runs in this process, since nothing here is published."""
-    return release(split(network), plan_of(settings), noise=SeededNoise(seed), repairer=repairer, profile=profile)
+    plan = plan_of(settings, network, profile)
+    return release(split(network), plan, noise=SeededNoise(seed), workshop=workshop, profile=profile)
 
 
 def drawn(network: Network, settings: Settings, seed: int) -> NoisyLines:
     """The noisy values of a draw, before any repair."""
     method = mechanism(str(settings["mechanism"]))
     return method.perturb(
-        split(network), float(settings.get("epsilon", 1.0)), float(settings["alpha"]), SeededNoise(seed)
+        split(network), float(settings.get("epsilon", EPSILON)), float(settings["alpha"]), SeededNoise(seed)
     )
 
 
 def bare(network: Network, settings: Settings, seed: int) -> Network:
     """The network as drawn, unrepaired: the paper's Laplace baseline with `mechanism` laplace."""
-    noisy = drawn(network, settings, seed)
-    return Network(network.grid, LineParameters(noisy.g, noisy.b, noisy.bc))
+    return Network(network.grid, drawn(network, settings, seed).lines)
 
 
 def optimum(network: Network) -> Solution:

@@ -27,7 +27,7 @@ def main() -> None:
         "opf_mb": opf_mb,
         "release_seconds": perf_counter() - begin,
         "release_mb": _peak() - start,
-        "path": made.manifest["repair"]["path"],
+        "path": made.manifest.repair.path,
     }
     sys.stdout.buffer.write(pickle.dumps(row))
 

@@ -21,10 +21,10 @@ from distributed import Client, KilledWorker, LocalCluster, as_completed, wait
 
 from gridveil.api import load
 from gridveil.errors import StudyError
-from gridveil.exchange.wire import dumps
 from gridveil.grid import Network
 from gridveil.study.declare import Row, Setting, Study, Task
 from gridveil.study.store import Store
+from gridveil.wall.codec import pack
 
 AHEAD = 3
 """Tasks handed to each worker before it asks for them: the next is there when one ends."""
@@ -191,5 +191,5 @@ def _networks(cases: Sequence[str]) -> dict[str, Network]:
 
 def _digest(network: Network) -> str:
     """What makes a network the same in another run."""
-    values = dumps({"grid": network.grid, "lines": network.lines})
+    values = pack(network)
     return hashlib.sha256(values).hexdigest()

@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
-from gridveil.exchange.types import NoisyLines
-from gridveil.grid import LineKind, LineParameters, PublicGrid, line_levels_kv
+from gridveil.grid import LineKind, LineParameters, line_levels_kv
 from gridveil.privacy.noise import Noise
-from gridveil.sealed.facts import significant
-from gridveil.sealed.mechanisms.base import Mechanism, group_mean, groups
+from gridveil.sealed.mechanisms.base import Mechanism
 from gridveil.sealed.split import SecretNetwork
+from gridveil.wall.coordinates import conductance_groups, conductances
+from gridveil.wall.draw import NoisyLines
+from gridveil.wall.facts import significant
 
 RATIO_DIGITS = 2
 
@@ -24,26 +25,17 @@ class AdditiveMechanism(Mechanism):
     """ε-differential privacy for a change of one corridor's conductance by α."""
 
     name = "additive"
-    alpha_unit = "per unit of conductance"
-    adjacency = (
-        "Two networks are indistinguishable up to exp(epsilon) if they differ in the conductance of one corridor (all "
-        "parallel lines between two buses), by alpha per unit or less; of a lossless corridor, in its susceptance. The "
-        "ratio of susceptance to conductance is assumed to be public, to two digits."
-    )
 
     def loss(self, network: SecretNetwork, epsilon: float) -> float:
         """One query of sensitivity α with the whole ε."""
         return epsilon
 
-    def unprotected(self, grid: PublicGrid) -> BoolArray:
-        return np.asarray(grid.lines.kind == LineKind.NEGATIVE_RESISTANCE)
-
     def perturb(self, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
         lines, grid = network.lines._open(), network.grid
-        group = secret_groups(grid, lines, self.unprotected(grid))
-        secret, lossless, ratio = secrets(grid, lines, group)
+        protected = ~self.words.unprotected(grid)
+        group = conductance_groups(grid, lines, ~protected)
+        secret, lossless, ratio = conductances(grid, lines, group)
         ratio = np.array([significant(value, RATIO_DIGITS) for value in ratio])
-        protected = ~self.unprotected(grid)
         drawn = secret.copy()
         asked = np.unique(group[protected])
         drawn[asked] = noise.laplace(secret[asked], alpha, epsilon)
@@ -51,22 +43,10 @@ class AdditiveMechanism(Mechanism):
         level = line_levels_kv(grid)
         return NoisyLines(
             self.name, group, np.arange(grid.n_line), g, b, lines.bc, protected, charging_moves=False, relative=False,
+            scale=alpha / epsilon,
             mean_g=level_mean(g, level, protected & (grid.lines.kind == LineKind.LOSSY)),
             mean_b=level_mean(np.abs(b), level, protected),
         )  # fmt: skip
-
-
-def secret_groups(grid: PublicGrid, lines: LineParameters, unprotected: BoolArray) -> IntArray:
-    """Corridors, split by kind and by the sign of x; unprotected lines stand alone."""
-    alone = np.where(unprotected, 1 + np.arange(grid.n_line), 0)
-    return groups(grid, grid.lines.kind, np.sign(-lines.b).astype(np.int64), alone)
-
-
-def secrets(grid: PublicGrid, lines: LineParameters, group: IntArray) -> tuple[FloatArray, BoolArray, FloatArray]:
-    """(secret, lossless, ratio) of every group: g and b/g, or b and 0 where the group is lossless."""
-    g, b = group_mean(lines.g, group), group_mean(lines.b, group)
-    lossless = group_mean((grid.lines.kind == LineKind.LOSSLESS).astype(float), group) > 0
-    return np.where(lossless, b, g), lossless, np.where(lossless, 0.0, b / np.where(lossless, 1.0, g))
 
 
 def assemble(

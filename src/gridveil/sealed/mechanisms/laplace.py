@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridveil.exchange.types import NoisyLines
 from gridveil.privacy.noise import Noise
-from gridveil.sealed.mechanisms.additive import AdditiveMechanism, assemble, secret_groups, secrets
+from gridveil.sealed.mechanisms.additive import AdditiveMechanism, assemble
 from gridveil.sealed.split import SecretNetwork
+from gridveil.wall.coordinates import conductance_groups, conductances
+from gridveil.wall.draw import NoisyLines
 
 
 class LaplaceBaseline(AdditiveMechanism):
@@ -17,13 +18,22 @@ class LaplaceBaseline(AdditiveMechanism):
 
     def perturb(self, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
         lines, grid = network.lines._open(), network.grid
-        protected = ~self.unprotected(grid)
-        group = secret_groups(grid, lines, ~protected)
-        secret, lossless, ratio = secrets(grid, lines, group)
+        protected = ~self.words.unprotected(grid)
+        group = conductance_groups(grid, lines, ~protected)
+        secret, lossless, ratio = conductances(grid, lines, group)
         drawn = secret.copy()
         asked = np.unique(group[protected])
         drawn[asked] = noise.laplace(secret[asked], alpha, epsilon)
         g, b = assemble(drawn, lossless, ratio, group, lines, protected)
         return NoisyLines(
-            self.name, group, np.arange(grid.n_line), g, b, lines.bc, protected, charging_moves=False, relative=False
+            self.name,
+            group,
+            np.arange(grid.n_line),
+            g,
+            b,
+            lines.bc,
+            protected,
+            charging_moves=False,
+            relative=False,
+            scale=alpha / epsilon,
         )

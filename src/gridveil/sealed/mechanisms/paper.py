@@ -9,41 +9,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridveil.arrays import BoolArray, FloatArray
-from gridveil.exchange.types import NoisyLines
-from gridveil.grid import LineKind, PublicGrid, line_levels_kv
+from gridveil.arrays import FloatArray
+from gridveil.grid import line_levels_kv
 from gridveil.privacy.noise import Noise
-from gridveil.sealed.mechanisms.additive import assemble, secret_groups, secrets
-from gridveil.sealed.mechanisms.base import Mechanism, group_mean
+from gridveil.sealed.mechanisms.additive import assemble
+from gridveil.sealed.mechanisms.base import Mechanism
 from gridveil.sealed.split import SecretNetwork
+from gridveil.wall.coordinates import conductance_groups, conductances, group_mean
+from gridveil.wall.draw import NoisyLines
 
 
 class PaperMechanism(Mechanism):
     """The paper's PLO, with its true loss."""
 
     name = "paper"
-    alpha_unit = "per unit of conductance"
-    adjacency = (
-        "Two networks are adjacent if they differ in the conductance of one corridor by alpha per unit or less (of a "
-        "lossless corridor, in its susceptance), the exact ratio of susceptance to conductance being public. The loss "
-        "stated is the true one, epsilon*(2 + max|b/g|)/3, which is larger than the epsilon claimed in the paper."
-    )
 
     def loss(self, network: SecretNetwork, epsilon: float) -> float:
         lines, grid = network.lines._open(), network.grid
-        group = secret_groups(grid, lines, self.unprotected(grid))
-        _, _, ratio = secrets(grid, lines, group)
-        asked = np.unique(group[~self.unprotected(grid)])
+        protected = ~self.words.unprotected(grid)
+        group = conductance_groups(grid, lines, ~protected)
+        _, _, ratio = conductances(grid, lines, group)
+        asked = np.unique(group[protected])
         return epsilon * (2.0 + float(np.max(np.abs(ratio[asked]), initial=1.0))) / 3.0
-
-    def unprotected(self, grid: PublicGrid) -> BoolArray:
-        return np.asarray(grid.lines.kind == LineKind.NEGATIVE_RESISTANCE)
 
     def perturb(self, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
         lines, grid = network.lines._open(), network.grid
-        protected = ~self.unprotected(grid)
-        group = secret_groups(grid, lines, ~protected)
-        secret, lossless, ratio = secrets(grid, lines, group)
+        protected = ~self.words.unprotected(grid)
+        group = conductance_groups(grid, lines, ~protected)
+        secret, lossless, ratio = conductances(grid, lines, group)
         asked = np.unique(group[protected])
         drawn = secret.copy()
         drawn[asked] = noise.laplace(secret[asked], alpha, epsilon / 3)
@@ -59,7 +52,7 @@ class PaperMechanism(Mechanism):
             mean_b[level == v] = noise.laplace(np.array([true_b[here].mean()]), share, epsilon / 3)[0]
         return NoisyLines(
             self.name, group, np.arange(grid.n_line), g, b, lines.bc, protected, charging_moves=False, relative=False,
-            mean_g=_magnitude(mean_g, group), mean_b=_magnitude(mean_b, group),
+            scale=3 * alpha / epsilon, mean_g=_magnitude(mean_g, group), mean_b=_magnitude(mean_b, group),
         )  # fmt: skip
 
 

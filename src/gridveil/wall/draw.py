@@ -1,8 +1,9 @@
-"""What crosses the wall: noisy lines and public facts go one way, certificates the other."""
+"""What goes through the wall to the repair, and what comes back: noisy lines, snapshots, estimates, repairs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
@@ -12,12 +13,17 @@ from gridveil.grid import LineParameters, OperatingPoint
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The demand of one step, by its number, and the dispatch cost that is public for it."""
+    """The demand of one step, by its number, and the public dispatch cost that the repair aims at.
+
+    `slack` is how far the true cost may lie from a rounded one, relative to it; `losses` are there if they are kept.
+    """
 
     pd: FloatArray
     qd: FloatArray
     cost: float
     step: int = 1
+    slack: float = 0.0
+    losses: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pd", frozen(self.pd))
@@ -26,34 +32,13 @@ class Snapshot:
 
 
 @dataclass(frozen=True, eq=False)
-class PublicFacts:
-    """What the repair may know of the true network beside its public half.
-
-    `source` is 'published' (the operator gave the figure) or 'declared' (computed from the secret and made public on
-    purpose, rounded to `digits`). `losses` is declared only where the plan keeps them within a factor.
-    """
-
-    snapshots: tuple[Snapshot, ...]
-    source: str
-    digits: int | None
-    losses: tuple[float, ...] | None = None
-
-    def rounding(self, index: int) -> float:
-        """How far the true cost of a snapshot may lie from the stated one, relative to it."""
-        if self.digits is None:
-            return 0.0
-        cost = abs(self.snapshots[index].cost)
-        return 0.5 * 10.0 ** (np.floor(np.log10(cost)) - self.digits + 1) / cost if cost > 0 else 0.0
-
-
-@dataclass(frozen=True, eq=False)
 class NoisyLines:
     """Noisy parameters of every line, and what the mechanism makes public with them.
 
     Lines of one `group` share g and b; where `charging_moves`, those of one `charging_group` share bc. Lines that are
     not `protected` stand as they are. `mean_g` and `mean_b` are the noisy means of a line's voltage level; without them
-    a line's own noisy values are the centre of its bounds. `relative` says whether distances are relative to the noisy
-    values.
+    a line's own noisy values are the centre of its bounds. `relative` says whether noise and distances are relative to
+    the values. `scale` is that of the Laplace noise on each protected coordinate.
     """
 
     mechanism: str
@@ -65,6 +50,7 @@ class NoisyLines:
     protected: BoolArray
     charging_moves: bool
     relative: bool
+    scale: float
     mean_g: FloatArray | None = None
     mean_b: FloatArray | None = None
 
@@ -87,6 +73,18 @@ class NoisyLines:
                 object.__setattr__(self, name, frozen(getattr(self, name)))
                 check_length(len(self.group), **{name: getattr(self, name)})
 
+    @property
+    def lines(self) -> LineParameters:
+        """The noisy values as lines."""
+        return LineParameters(self.g, self.b, self.bc)
+
+
+class Target(StrEnum):
+    """What a repair stays near to: the values as drawn, or shrunk towards what public data say of them."""
+
+    DRAWN = "drawn"
+    SHRUNK = "shrunk"
+
 
 @dataclass(frozen=True)
 class Fidelity:
@@ -95,6 +93,23 @@ class Fidelity:
     beta: float
     bound_factor: float = 50.0
     loss_within: float | None = None
+    target: Target = Target.DRAWN
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the noisy values alone say of the surcharge over the copper-plate cost.
+
+    `own` is that of the noisy network, `shrunk` that of the network shrunk by public regressors, `None` where it has no
+    optimum at some step; `spread` is the standard deviation of either, infinite where there is none. `shape` has the
+    surcharge and `losses` the losses (p.u.) of every step, of the noisy network if it has them.
+    """
+
+    own: float | None
+    shrunk: float | None
+    spread: float
+    shape: tuple[float, ...] | None
+    losses: tuple[float, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,44 +125,3 @@ class Repair:
     cuts: int
     widening: float
     projections: int
-
-
-@dataclass(frozen=True)
-class Check:
-    """One claim about a released network: its measured value, the limit, and whether it holds."""
-
-    name: str
-    value: float
-    limit: float
-    passed: bool
-
-
-@dataclass(frozen=True)
-class UnusedStep:
-    """How the released network does at a step the repair did not use: reported, not promised.
-
-    `violation` is the largest of its AC-OPF's point; `away` the relative distance of its cost from the public one, if
-    that is public.
-    """
-
-    step: int
-    status: str
-    violation: float
-    cost: float
-    away: float | None = None
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """All claims about a released network, recomputed from the written file; `unused` steps are without claim."""
-
-    checks: tuple[Check, ...]
-    unused: tuple[UnusedStep, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        return all(check.passed for check in self.checks)
-
-    @property
-    def failed(self) -> tuple[str, ...]:
-        return tuple(check.name for check in self.checks if not check.passed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,8 @@ from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.publish import bundle
+from gridveil.publish.manifest import Manifest
+from gridveil.wall.codec import from_json
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,9 @@ def compare_steps(original: Network, directory: Path | str) -> tuple[StepCompari
     released = to_network(read(folder / bundle.NETWORK))
     if released.grid.buses.number.tolist() != original.grid.buses.number.tolist():
         raise ReleaseError(f"{folder} was not released from this network: it has other buses")
-    horizon = json.loads((folder / bundle.MANIFEST).read_text(encoding="utf-8"))["horizon"]
+    horizon = from_json((folder / bundle.MANIFEST).read_bytes(), Manifest).horizon
     profile = read_profile(folder / bundle.PROFILE, released.grid) if horizon else base_profile(released.grid)
-    used = set(horizon["used"]) if horizon else {1}
+    used = set(horizon.used) if horizon else {1}
     models, result = [opf_model(original.grid), opf_model(released.grid)], []
     for index, step in enumerate(profile.step.tolist()):
         demand = Demand(profile.pd[index], profile.qd[index])

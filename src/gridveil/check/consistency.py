@@ -1,0 +1,226 @@
+"""What of a bundle no release has: contradictions that would make `verify` recompute the wrong thing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isclose, log
+from pathlib import Path
+
+import numpy as np
+
+from gridveil.casefile import Case
+from gridveil.errors import GridError
+from gridveil.grid import PublicGrid
+from gridveil.grid.copper_plate import copper_plate_cost
+from gridveil.grid.profile import Profile
+from gridveil.publish import bundle
+from gridveil.publish.describe import given, statement, stays_public
+from gridveil.publish.manifest import Manifest, Privacy
+from gridveil.wall.certificate import Basis, Certificate, CheckKind, StoredCertificate
+from gridveil.wall.facts import LOWEST_TARGET, Fact, FactKind, Source, cost_interval, declared, private_surcharge
+from gridveil.wall.mechanisms import COST, SURCHARGE, mechanism_words
+
+
+def foreign_files(folder: Path, record: Manifest) -> list[str]:
+    """Files that the manifest does not know, that are not there, or whose digest is another."""
+    needed = {bundle.NETWORK, bundle.CERTIFICATE, *([bundle.PROFILE] if record.horizon else [])}
+    there = {file.name for file in folder.iterdir()} - {bundle.MANIFEST}
+    odd = sorted((needed | there) ^ set(record.sha256))
+    return odd + [
+        name
+        for name in sorted(there & set(record.sha256))
+        if not (folder / name).is_file() or record.sha256[name] != bundle.digest(folder / name)
+    ]
+
+
+def foreign_manifest(case: Case, grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
+    """Contradictions within a manifest, and with the network and profile beside it."""
+    faults = []
+    if (len(case.bus), len(case.gen)) != (grid.n_bus, grid.n_generator) or case.branch.shape != (grid.n_line, 17):
+        faults.append("elements out of service or other columns in released.m")
+    unprotected = np.flatnonzero(mechanism_words(record.mechanism.name).unprotected(grid)) + 1
+    if record.unprotected_lines != unprotected.tolist():
+        faults.append("unprotected lines that are not those of its mechanism")
+    faults += _foreign_facts(record, profile)
+    faults = faults or [*_foreign_privacy(grid, record), *_foreign_answer(grid, record, profile)]
+    return faults or _foreign_steps(grid, record, profile)
+
+
+def foreign_certificate(stored: StoredCertificate, certified: Certificate) -> list[str]:
+    """Where the stored certificate does not claim what is claimed of such a bundle, or claims that something failed."""
+    claims = {(one.kind, one.step): one for one in stored.checks}
+    faults = [f"failed: {one.name}" for one in stored.checks if not one.passed]
+    wanted = {(one.kind, one.step): one for one in certified.checks}
+    # the bounds need the noisy values, and so are the one check that cannot be made again
+    word = (CheckKind.BOUNDS, None)
+    faults += [f"missing: {kind}" for kind, step in [*wanted, word] if (kind, step) not in claims]
+    faults += [f"unknown: {one.name}" for key, one in claims.items() if key not in wanted and key != word]
+    if len(claims) < len(stored.checks):
+        faults.append("the same check twice")
+    for key, one in claims.items():
+        if one.basis is not (Basis.WORD if key == word else Basis.RECOMPUTED):
+            faults.append(f"another basis: {one.kind}")
+        if key in wanted and not np.isclose(one.limit, wanted[key].limit, rtol=1e-6, atol=0.0):
+            faults.append(f"another limit: {one.kind}")
+    unused = [(one.step, one.status) for one in stored.unused_steps]
+    if unused != [(one.step, one.status) for one in certified.unused]:
+        faults.append("unused steps that end otherwise")
+    return faults if stored.passed else [*faults, "it does not say that it passed"]
+
+
+def _foreign_privacy(grid: PublicGrid, record: Manifest) -> list[str]:
+    privacy, words, faults = record.privacy, mechanism_words(record.mechanism.name), list[str]()
+    if (record.mechanism.version, record.mechanism.adjacency) != (words.version, words.adjacency):
+        faults.append("another meaning of its mechanism")
+    spent = privacy.loss is not None and bool(privacy.ledger_entries)
+    if privacy.differentially_private is not spent or spent is not (record.warning is None):
+        faults.append("privacy without a charge, or research mode without its warning")
+    faults += _foreign_parts(privacy, words.unit, words.name)
+    if spent:
+        faults += _foreign_losses(privacy, words.name)
+    if privacy.given != given(record.public_inputs):
+        faults.append("conditions that are not those of its public inputs")
+    if privacy.statement != statement(privacy.parts, record.public_inputs):
+        faults.append("a statement that is not that of its parts")
+    within = [one.mechanism for one in privacy.cumulative_within or []]
+    stays = stays_public(words, grid, _source(record), privacy.parts, within, attended=record.attended)
+    if not set(stays) <= set(record.not_protected):
+        faults.append("less left unprotected than its mechanism leaves")
+    return faults
+
+
+def _source(record: Manifest) -> Source:
+    """The plan's source of the cost: a private one that was not asked for shows as derived."""
+    cost = next(one for one in record.public_inputs if one.kind is FactKind.COST)
+    return Source.PRIVATE if record.privacy.parts.cost is not None else cost.source
+
+
+def _foreign_parts(privacy: Privacy, unit: str, name: str) -> list[str]:
+    """Parts that are not those of ε, or lose other than they may."""
+    lines, cost = privacy.parts.lines, privacy.parts.cost
+    faults = []
+    whole = lines.epsilon + (cost.epsilon if cost else 0.0)
+    if not isclose(whole, privacy.epsilon, rel_tol=1e-9) or (lines.reach, lines.unit) != (privacy.alpha, unit):
+        faults.append("parts that are not those of its epsilon and alpha")
+    if privacy.alpha_unit != unit or not lines.asked or lines.loss is None:
+        faults.append("another meaning of its mechanism")
+    elif not mechanism_words(name).line_factor(lines.loss, lines.epsilon):
+        faults.append("a loss that is not that of its epsilon")
+    if cost is not None and (cost.unit != SURCHARGE or cost.loss != (cost.epsilon if cost.asked else None)):
+        faults.append("a part for the cost that is not what was asked")
+    total = (lines.loss or 0.0) + ((cost.loss or 0.0) if cost else 0.0)
+    if privacy.loss is not None and not isclose(privacy.loss, total, rel_tol=1e-9):
+        faults.append("a loss that is not the sum of its parts")
+    return faults
+
+
+def _foreign_losses(privacy: Privacy, name: str) -> list[str]:
+    """A total that leaves out this release, or one beyond its limit."""
+    faults, total = [], privacy.cumulative_loss or 0.0
+    parts = [(name, privacy.parts.lines), (COST, privacy.parts.cost)]
+    stated = {one.mechanism: one for one in privacy.cumulative_within or []}
+    least = 0.0
+    for who, part in parts:
+        if part is None or not part.asked:
+            continue
+        reach = stated[who].alpha if who in stated and stated[who].unit == part.unit else 0.0
+        if reach < part.reach:
+            faults.append("a cumulative loss that leaves out this release")
+        least += (part.loss or 0.0) * reach / part.reach
+    if total < (1 - 1e-9) * least or len(privacy.ledger_entries) != sum(p is not None and p.asked for _, p in parts):
+        faults.append("a cumulative loss that leaves out this release")
+    if privacy.limit is not None and total > privacy.limit * (1 + 1e-9):
+        faults.append("a cumulative loss above its limit")
+    return faults
+
+
+def _of(record: Manifest, kind: FactKind) -> list[Fact]:
+    return [one for one in record.public_inputs if one.kind is kind]
+
+
+def _foreign_facts(record: Manifest, profile: Profile) -> list[str]:
+    """Facts that no release states: twice, of steps that are not there, or with a source that cannot be."""
+    cost, answer = record.privacy.parts.cost, _of(record, FactKind.SURCHARGE)
+    used = [one.step for one in _of(record, FactKind.COST)]
+    unused, losses = _of(record, FactKind.UNUSED_COST), _of(record, FactKind.LOSSES)
+    steps = set(profile.step.tolist())
+    stepped = [one for one in record.public_inputs if one.kind is not FactKind.SURCHARGE]
+    if not used or any(one.step is None for one in stepped):
+        return ["public inputs without a step"]
+    faults = [f"{one.kind} that is zero or too large" for one in record.public_inputs if not 0 < abs(one.value) < 1e18]
+    keys = [(one.kind, one.step) for one in record.public_inputs]
+    if len(set(keys)) < len(keys):
+        faults.append("public inputs stated twice")
+    if not {one.step for one in (*_of(record, FactKind.COST), *unused, *losses)} <= steps:
+        faults.append("public inputs of steps that the profile does not have")
+    if {one.step for one in unused} & set(used):
+        faults.append("unused steps that are used")
+    kept = record.fidelity.loss_within is not None
+    if [one.step for one in losses] != (used if kept else []) or any(one.value <= 0 for one in losses):
+        faults.append("losses without a promise, or a promise without losses")
+    if len(answer) != (1 if cost is not None and cost.asked else 0):
+        faults.append("a private cost that was not asked for, or one without its answer")
+    return faults + [
+        f"a source that {one.kind} cannot have" for one in record.public_inputs if not _possible(one, record)
+    ]
+
+
+def _possible(fact: Fact, record: Manifest) -> bool:
+    """Could a release state this fact so?"""
+    cost, bare = record.privacy.parts.cost, (fact.digits, fact.epsilon, fact.low, fact.high) == (None,) * 4
+    if fact.kind is FactKind.SURCHARGE:
+        return cost is not None and fact == private_surcharge(fact.value, cost.epsilon, cost.reach)
+    if fact.source is Source.DECLARED:
+        sources = {one.source for one in _of(record, FactKind.COST)}
+        allowed = cost is None and (fact.kind is FactKind.UNUSED_COST or sources == {Source.DECLARED})
+        return allowed and fact.step is not None and fact == declared(fact.kind, fact.step, fact.value)
+    if fact.kind is FactKind.LOSSES:
+        return fact.source is Source.DERIVED and bare
+    if fact.kind is FactKind.UNUSED_COST:
+        return False
+    if fact.source is Source.PRIVATE:
+        return cost is not None and cost.asked
+    return bare and ((fact.source is Source.DERIVED and (cost is None or not cost.asked)) or (
+        fact.source is Source.PUBLISHED and cost is None
+    ))  # fmt: skip
+
+
+def _foreign_answer(grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
+    """Private costs that do not follow from the private answer."""
+    answers, costs = _of(record, FactKind.SURCHARGE), _of(record, FactKind.COST)
+    if not answers:
+        return []
+    answer, scale = answers[0], answers[0].scale or 0.0
+    rows = [profile.pd[(one.step or 0) - int(profile.step[0])] for one in costs]
+    try:
+        plates = [copper_plate_cost(grid, float(row.sum())) for row in rows]
+    except GridError:
+        return ["demand that its generators cannot meet"]
+    if min(plates) <= 0 or any(one.value <= 0 for one in costs):
+        return ["a private cost that is not positive"]
+    level = float(np.mean([log(one.value / plate) for one, plate in zip(costs, plates, strict=True)]))
+    low, high = answer.value - 3 * scale - 1e-9, max(answer.value + 3 * scale, LOWEST_TARGET) + 1e-9
+    faults = [] if low <= level <= high else ["private costs that are not those of their answer"]
+    wanted = (cost_interval(answer, plates[0]) if len(plates) == 1 else None) or (None, None)
+    if any(not _close((one.low, one.high), wanted) for one in costs):
+        faults.append("an interval of the cost that is not that of its noise")
+    if any((one.sensitivity, one.scale) != (answer.sensitivity, answer.scale) for one in costs):
+        faults.append("private costs that are not those of their answer")
+    return faults
+
+
+def _close(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
+    return all(a is b is None or (a is not None and b is not None and isclose(a, b, rel_tol=1e-9))
+               for a, b in zip(one, other, strict=True))  # fmt: skip
+
+
+def _foreign_steps(grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
+    """The manifest's horizon must be that of profile.csv, and released.m must show the step it says."""
+    used, horizon = [one.step for one in _of(record, FactKind.COST)], record.horizon
+    index = (used[0] or 0) - int(profile.step[0])
+    if not np.allclose([grid.buses.pd, grid.buses.qd], [profile.pd[index], profile.qd[index]], rtol=1e-9, atol=1e-12):
+        return ["loads in released.m that are not those of its step"]
+    stated = horizon and (horizon.first, horizon.steps, horizon.used, horizon.step_in_network_file)
+    if stated and stated != (int(profile.step[0]), len(profile), used, used[0]):
+        return ["a horizon that is not that of profile.csv"]
+    return []

@@ -1,0 +1,89 @@
+"""The public dispatch costs that a repair aims at, from whatever is public: fusion, after the draw. No ε is spent here.
+
+Own cost, shrunk cost and, if it was asked, the private answer are estimates of one surcharge; each counts by the
+inverse of its variance. Over a horizon the shape is the noisy network's own, and only its level is corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, expm1, inf, isfinite, sqrt
+
+import numpy as np
+
+from gridveil.errors import GridError, ReleaseError, RepairFailed
+from gridveil.grid import PublicGrid
+from gridveil.grid.copper_plate import copper_plate_cost
+from gridveil.nlp.power_flow import Demand
+from gridveil.wall.draw import Estimate
+from gridveil.wall.facts import LOWEST_TARGET, Fact, FactKind, Source, cost_interval
+
+_FAR = 3.0
+"""Scales of its noise: the fused surcharge lies no farther from the private answer; and losses move by no more."""
+
+
+def copper_plates(grid: PublicGrid, demands: Sequence[Demand]) -> list[float]:
+    """The copper-plate cost of every step; refuses what has no meaning as a measure of cost."""
+    try:
+        plates = [copper_plate_cost(grid, float(one.pd.sum())) for one in demands]
+    except GridError as error:
+        raise ReleaseError(f"{error}; nothing was charged") from error
+    top = np.where(np.isfinite(grid.generators.pmax), grid.generators.pmax, 0.0)
+    if min(plates) <= 1e-7 * abs(grid.cost_p.total(top)):
+        raise ReleaseError(
+            "without a network the dispatch would cost nothing (or less), so that a surcharge over it has no meaning; "
+            "give --published-cost, --cost declared, or generation costs. Nothing was charged"
+        )
+    return plates
+
+
+def worth_asking(estimate: Estimate, scale: float) -> bool:
+    """Is the noisy network's own cost less certain than an answer with noise of this scale? Decided by public data."""
+    return not estimate.spread <= scale
+
+
+def fused(estimate: Estimate, answer: Fact | None) -> float:
+    """The surcharge to aim at."""
+    parts = [(value, estimate.spread) for value in (estimate.own, estimate.shrunk) if value is not None]
+    if answer is not None and answer.scale is not None:
+        parts.append((answer.value, sqrt(2.0) * answer.scale))
+    certain = [(value, spread) for value, spread in parts if isfinite(spread)] or [(value, 1.0) for value, _ in parts]
+    if not certain:
+        raise RepairFailed("neither the noisy network nor the shrunk one has a dispatch, and none was asked for")
+    weight = np.array([max(spread, 1e-9) ** -2.0 for _, spread in certain])
+    target = float(weight @ [value for value, _ in certain] / weight.sum())
+    if answer is not None and answer.scale is not None:
+        target = float(np.clip(target, answer.value - _FAR * answer.scale, answer.value + _FAR * answer.scale))
+    return max(target, LOWEST_TARGET)
+
+
+def aimed_costs(
+    steps: Sequence[int], plates: Sequence[float], estimate: Estimate, answer: Fact | None, level: float
+) -> tuple[Fact, ...]:
+    """The public costs of the used steps at a level, and the answer they rest on if one was asked for."""
+    shape = np.array(estimate.shape) if estimate.shape is not None else np.zeros(len(plates))
+    costs = [plate * exp(level + one) for plate, one in zip(plates, shape - shape.mean(), strict=True)]
+    if answer is None:
+        return tuple(Fact(FactKind.COST, step, cost, Source.DERIVED) for step, cost in zip(steps, costs, strict=True))
+    facts = [answer]
+    for step, cost, plate in zip(steps, costs, plates, strict=True):
+        low, high = (cost_interval(answer, plate) if len(plates) == 1 else None) or (None, None)
+        facts.append(
+            Fact(FactKind.COST, step, cost, Source.PRIVATE, None, None, answer.sensitivity, answer.scale, low, high)
+        )
+    return tuple(facts)
+
+
+def aimed_losses(steps: Sequence[int], estimate: Estimate, level: float | None = None) -> tuple[Fact, ...]:
+    """Losses that a release keeps without asking for the true ones: those of the noisy network.
+
+    Where its cost was corrected to a `level`, losses follow: without congestion they are what the surcharge pays for.
+    """
+    if estimate.losses is None or min(estimate.losses, default=-inf) <= 0:
+        raise RepairFailed("the noisy network has no losses that could be kept; leave --loss-within out")
+    factor = 1.0
+    if level is not None and estimate.shape is not None:
+        own = max(float(np.mean(estimate.shape)), LOWEST_TARGET)
+        factor = float(np.clip(expm1(level) / expm1(own), 1 / _FAR, _FAR))
+    pairs = zip(steps, estimate.losses, strict=True)
+    return tuple(Fact(FactKind.LOSSES, step, factor * lost, Source.DERIVED) for step, lost in pairs)

@@ -1,0 +1,125 @@
+"""`make_manifest`: the record of one release, from its plan, facts, repair and receipts."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from math import ceil, floor, log10
+
+import numpy as np
+from msgspec import convert
+
+from gridveil.grid import PublicGrid
+from gridveil.grid.profile import Profile
+from gridveil.privacy.ledger import Receipt
+from gridveil.privacy.noise import Noise
+from gridveil.publish.describe import RESEARCH, given, statement, stays_public
+from gridveil.publish.manifest import (
+    FidelityRecord,
+    Horizon,
+    Manifest,
+    MechanismRecord,
+    Part,
+    Parts,
+    Privacy,
+    RepairRecord,
+    WithinRecord,
+)
+from gridveil.publish.plan import Plan
+from gridveil.repair.trial import DIGITS
+from gridveil.wall.draw import Repair
+from gridveil.wall.facts import Fact, FactKind, Source
+
+
+def make_manifest(
+    plan: Plan,
+    grid: PublicGrid,
+    facts: Sequence[Fact],
+    result: Repair,
+    noise: Noise,
+    loss: float,
+    receipts: Sequence[Receipt],
+    profile: Profile | None,
+) -> Manifest:
+    """The record, without the digests, which the bundle adds. `loss` is that of the lines."""
+    words, last = plan.words, receipts[-1] if receipts else None
+    parts = spent_parts(plan, loss, facts)
+    within = last.within if last else ()
+    used = [fact.step for fact in facts if fact.kind is FactKind.COST and fact.step is not None]
+    return Manifest(
+        format="gridveil-release-4",
+        warning=None if noise.private else RESEARCH,
+        mechanism=MechanismRecord(words.name, words.version, words.adjacency),  # type: ignore[arg-type]
+        privacy=Privacy(
+            differentially_private=noise.private,
+            epsilon=plan.epsilon,
+            alpha=float(plan.alpha),
+            alpha_unit=words.unit,  # type: ignore[arg-type]
+            loss=total_loss(parts) if noise.private else None,
+            parts=parts,
+            given=given(facts),
+            statement=statement(parts, facts),
+            cumulative_loss=_total(last, words.name) if last else None,
+            cumulative_within=convert([one._asdict() for one in within], list[WithinRecord]) if last else None,
+            limit=last.limit if last else None,
+            ledger_entries=[one.entry for one in receipts],
+            draws=1,
+            noise=noise.description,
+        ),
+        fidelity=FidelityRecord(plan.beta, plan.bound_factor * result.widening, plan.loss_within, plan.fidelity.target),
+        public_inputs=list(facts),
+        horizon=None if profile is None else Horizon(int(profile.step[0]), len(profile), used, used[0]),
+        attended=not plan.unattended,
+        not_protected=stays_public(
+            words, grid, plan.source, parts, [one.mechanism for one in within], attended=not plan.unattended
+        ),
+        unprotected_lines=(np.flatnonzero(words.unprotected(grid)) + 1).tolist(),
+        scrubbed=[
+            "comments, names and extra tables of the input"
+            + (" (bus names kept on request)" if plan.keep_names else ""),
+            "solved voltages, dispatch and flows (those in the file belong to the released network)",
+            "elements out of service, areas, zones, ramp rates, ratings B and C",
+        ],
+        repair=RepairRecord(result.path, result.cuts, DIGITS),  # type: ignore[arg-type]
+        software=dict(_software()),
+        sha256={},
+    )
+
+
+def spent_parts(plan: Plan, loss: float, facts: Sequence[Fact] = ()) -> Parts:
+    """The parts of ε, and what was spent of each."""
+    asked = any(one.kind is FactKind.SURCHARGE for one in facts)
+    lines = Part(plan.epsilon_lines, float(plan.alpha), plan.words.unit, True, loss)  # type: ignore[arg-type]
+    if plan.source is not Source.PRIVATE:
+        return Parts(lines, None)
+    spent = plan.epsilon_cost if asked else None
+    return Parts(lines, Part(plan.epsilon_cost, plan.cost_sensitivity, "surcharge", asked, spent))
+
+
+def total_loss(parts: Parts) -> float:
+    """What a release has really spent."""
+    return (parts.lines.loss or 0.0) + ((parts.cost.loss or 0.0) if parts.cost is not None else 0.0)
+
+
+def _total(receipt: Receipt, name: str) -> float:
+    """What the network has spent. The loss of `paper` tells max|b/g|, so that releases by others round it up."""
+    spent, limit = receipt.cumulative, receipt.limit
+    if name == "paper" or all(one.mechanism != "paper" for one in receipt.within):
+        return spent
+    power = floor(log10(spent)) - 1
+    count = ceil(spent / 10.0**power)
+    up = next(value for more in (0, 1) if (value := float(f"{count + more}e{power}")) >= spent)
+    return up if limit is None else min(up, limit)
+
+
+@cache
+def _software() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in ("gridveil", "numpy", "scipy", "casadi", "opendp"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "absent"
+    return found

@@ -1,0 +1,94 @@
+"""What the noisy values alone say of the dispatch cost, and how sure they are: public, before anything is asked.
+
+The surcharge of a network is ln(optimal cost/copper-plate cost), the mean over the steps. Two networks are solved: the
+noisy one as drawn, and the one shrunk by public regressors. How far the first may be off follows from the noise, which
+is known, and from how its cost answers to each coordinate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, sqrt
+
+import numpy as np
+
+from gridveil.arrays import FloatArray
+from gridveil.grid import LineParameters, PublicGrid
+from gridveil.grid.copper_plate import copper_plate_cost
+from gridveil.nlp.opf import OpfModel, Solution
+from gridveil.nlp.power_flow import Demand
+from gridveil.nlp.sensitivity import cost_gradient
+from gridveil.wall.coordinates import LogStructure, conductance_groups, conductances, decode, encode, log_structure
+from gridveil.wall.draw import Estimate, NoisyLines
+
+_STEP = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A network's optima at every step, or none if one of them has none."""
+
+    lines: LineParameters
+    optima: Sequence[Solution]
+
+
+def surcharges(grid: PublicGrid, demands: Sequence[Demand], costs: Sequence[float]) -> FloatArray:
+    """ln(cost/copper-plate cost) of every step."""
+    plates = [copper_plate_cost(grid, float(one.pd.sum())) for one in demands]
+    return np.array([np.log(max(cost, 1e-9 * plate) / plate) for cost, plate in zip(costs, plates, strict=True)])
+
+
+def estimate(
+    model: OpfModel,
+    noisy: NoisyLines,
+    demands: Sequence[Demand],
+    drawn: Solved | None,
+    shrunk: Solved | None,
+    weight: FloatArray,
+) -> Estimate:
+    """Own and shrunk surcharge and the spread of each; `weight` is what the shrunk coordinates keep of the noise.
+
+    Beside its own noise an estimate is as far off as half the distance of the two. The shrunk one counts as no surer
+    than the own one: small networks have too few lines to tell how much lines differ.
+    """
+    known = drawn or shrunk
+    if known is None:
+        return Estimate(None, None, inf, None, None)
+    own, other = (
+        None if one is None else float(surcharges(model.grid, demands, [o.cost for o in one.optima]).mean())
+        for one in (drawn, shrunk)
+    )
+    variance = 2.0 * noisy.scale**2 * mean_slopes(model, noisy, known) ** 2
+    apart = 0.5 * (own - other) if own is not None and other is not None else 0.0
+    spread = sqrt(float((variance if own is not None else weight * variance).sum()) + apart**2)
+    shape = surcharges(model.grid, demands, [one.cost for one in known.optima])
+    losses = [float(one.point.pg.sum() - demand.pd.sum()) for one, demand in zip(known.optima, demands, strict=True)]
+    return Estimate(own, other, spread, tuple(shape.tolist()), tuple(losses))
+
+
+def mean_slopes(model: OpfModel, noisy: NoisyLines, solved: Solved) -> FloatArray:
+    """∂(mean of ln cost)/∂(every protected coordinate) at a solved network."""
+    gradient = np.mean([cost_gradient(model.grid, solved.lines, one) / abs(one.cost) for one in solved.optima], axis=0)
+    if noisy.relative:
+        return log_slopes(log_structure(model.grid, solved.lines), solved.lines, gradient)
+    group = conductance_groups(model.grid, noisy.lines, ~noisy.protected)
+    _, lossless, ratio = conductances(model.grid, noisy.lines, group)
+    g, b = (np.bincount(group, np.where(noisy.protected, one, 0.0)) for one in gradient[:2])
+    return np.where(lossless, b, g + ratio * b)
+
+
+def log_slopes(structure: LogStructure, lines: LineParameters, gradient: FloatArray) -> FloatArray:
+    """A gradient in (g, b, bc) of every line as one in the coordinates of `log`.
+
+    A line's parameters depend on its own three coordinates alone, so each coordinate is moved for all lines at once.
+    """
+    u, result = encode(structure, lines), []
+    for part, (group, exists) in enumerate(zip(structure.by_line, structure.exists, strict=True)):
+        at = np.zeros(len(u))
+        begin = int(sum(one.sum() for one in structure.exists[:part]))
+        at[begin : begin + int(exists.sum())] = _STEP
+        ends = [decode(structure, u + sign * at) for sign in (1.0, -1.0)]
+        change = [(getattr(ends[0], name) - getattr(ends[1], name)) / (2 * _STEP) for name in ("g", "b", "bc")]
+        result.append(np.bincount(group, np.sum(gradient * np.stack(change), axis=0), len(exists))[exists])
+    return np.concatenate(result)

@@ -1,0 +1,92 @@
+"""A network that is tried as it is, before anything is projected: the noisy one in its box, or the shrunk one.
+
+What is solved of it is kept: the estimate of the dispatch cost and the repair look at the same optima.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gridveil.arrays import FloatArray
+from gridveil.grid import LineParameters, PublicGrid
+from gridveil.nlp.opf import OpfModel, Solution, opf_model, solve_opf
+from gridveil.nlp.power_flow import Demand
+from gridveil.nlp.solver import SolverOptions, Status
+from gridveil.repair.bounds import Box, parameter_box
+from gridveil.repair.shrinkage import shrink_lines
+from gridveil.wall.draw import Fidelity, NoisyLines, Target
+
+PATIENCE = (18, 0.05)
+"""A network as drawn that is this infeasible (p.u.) after so many iterations is repaired rather than solved."""
+DIGITS = 9
+"""Significant digits of released parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A network and its box; `near` are the lines that a projection stays near to, if not the noisy ones."""
+
+    model: OpfModel
+    box: Box
+    lines: LineParameters
+    near: LineParameters | None
+    _solved: dict[tuple[bytes, bytes], Solution] = field(default_factory=dict)
+
+    def optima(self, demands: Sequence[Demand]) -> list[Solution]:
+        """The AC-OPF of every demand, each solved once; the first that fails is the last that is solved."""
+        # to prove that the network as drawn is infeasible would cost more than to repair it
+        large = self.model.grid.n_bus >= 1000
+        quick = SolverOptions(max_iterations=100 if large else 40, starts=1, patience=None if large else PATIENCE)
+        result: list[Solution] = []
+        for one in demands:
+            key = one.pd.tobytes(), one.qd.tobytes()
+            if key not in self._solved:
+                self._solved[key] = solve_opf(self.model, self.lines, one, quick)
+            result.append(self._solved[key])
+            if result[-1].status is not Status.OPTIMAL:
+                break
+        return result
+
+
+def drawn_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> Trial:
+    """The noisy network, clipped into its box."""
+    box = parameter_box(grid, noisy, bound_factor)
+    return Trial(opf_model(grid), box, rounded(box.lines(box.clip())), None)
+
+
+def shrunk_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> tuple[Trial, FloatArray]:
+    """The shrunk network, clipped into the box of the noisy one, and the weights of the noise that is left in it."""
+    shrunk = shrink_lines(grid, noisy)
+    box = parameter_box(grid, noisy, bound_factor, shrunk.lines)
+    return Trial(opf_model(grid), box, rounded(box.lines(box.clip())), shrunk.lines), shrunk.weight
+
+
+def first_trial(grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Trial:
+    """What a repair tries first."""
+    if fidelity.target is Target.SHRUNK:
+        return shrunk_trial(grid, noisy, fidelity.bound_factor)[0]
+    return drawn_trial(grid, noisy, fidelity.bound_factor)
+
+
+def solve_all(model: OpfModel, lines: LineParameters, demands: Sequence[Demand]) -> list[Solution]:
+    """The AC-OPF of every demand, with all patience; the first that fails is the last that is solved."""
+    optima: list[Solution] = []
+    for one in demands:
+        optima.append(solve_opf(model, lines, one))
+        if optima[-1].status is not Status.OPTIMAL:
+            break
+    return optima
+
+
+def rounded(lines: LineParameters) -> LineParameters:
+    """Parameters as the released file will have them: r, x and bc to a fixed number of significant digits."""
+    r, x = lines.impedance()
+    return LineParameters.from_impedance(*(significant(values, DIGITS) for values in (r, x, lines.bc)))
+
+
+def significant(values: FloatArray, digits: int) -> FloatArray:
+    """Rounded to significant digits, as decimal text would have them."""
+    return np.array([float(f"{value:.{digits - 1}e}") for value in values.tolist()]).reshape(values.shape)

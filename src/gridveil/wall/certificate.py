@@ -1,0 +1,153 @@
+"""What is claimed of a release: checks by kind, each with what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class CheckKind(StrEnum):
+    """What a check is about. The first group is part of every certificate, the second of `verify` alone."""
+
+    BALANCE = "balance"
+    LIMITS = "limits"
+    COST = "cost"
+    LOSSES = "losses"
+    SIGNS = "signs"
+    TWINS = "twins"
+    BOUNDS = "bounds"
+
+    MANIFEST = "manifest"
+    FILES = "files"
+    FOREIGN = "foreign"
+    FLOWS = "flows"
+    STORED = "stored"
+
+
+class Basis(StrEnum):
+    """What a check rests on: anyone can compute it again, or it is the publisher's word."""
+
+    RECOMPUTED = "recomputed"
+    WORD = "word"
+
+
+CHECK_WORDS = {
+    CheckKind.BALANCE: ("balance residual (p.u.)", "The power balance holds at every bus."),
+    CheckKind.LIMITS: (
+        "limit violation (p.u.)",
+        "Voltages, generation, line ratings and angles are within their limits.",
+    ),
+    CheckKind.COST: (
+        "cost, re-optimised, away from the public cost (relative)",
+        "The optimal dispatch cost is as near to the public one as promised.",
+    ),
+    CheckKind.LOSSES: (
+        "losses, factor to the public ones",
+        "The active losses are within the promised factor of the public ones.",
+    ),
+    CheckKind.SIGNS: ("lines with the wrong sign of resistance", "Resistances have the signs that are public."),
+    CheckKind.TWINS: (
+        "difference between twin lines of a corridor (relative)",
+        "Parallel lines of one corridor are equal, so that noise cannot be averaged out.",
+    ),
+    CheckKind.BOUNDS: (
+        "parameters outside their bounds (relative)",
+        "Line parameters stay within bounds made from the noisy values.",
+    ),
+    CheckKind.MANIFEST: ("faults of the manifest against its schema", "The manifest can be read."),
+    CheckKind.FILES: ("files or digests that are not the manifest's", "The files are those of the manifest."),
+    CheckKind.FOREIGN: ("things that no release has", "The manifest does not contradict itself or its files."),
+    CheckKind.FLOWS: ("written flows against recomputed ones (p.u.)", "The written flows are those of the network."),
+    CheckKind.STORED: ("faults of the stored certificate", "The stored certificate claims what is found."),
+}
+"""A check's name, and what it means."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim about a released network: its measured value, the limit, and whether it holds.
+
+    `steps` is how many steps stand behind it if it is the worst of several; `detail` says what was found.
+    """
+
+    kind: CheckKind
+    value: float | None
+    limit: float
+    passed: bool
+    step: int | None = None
+    basis: Basis = Basis.RECOMPUTED
+    detail: str = ""
+    steps: int = 1
+
+    @property
+    def name(self) -> str:
+        """The check in words."""
+        words = CHECK_WORDS[self.kind][0]
+        if self.steps > 1:
+            return f"{words}, worst of {self.steps} steps"
+        words += "" if self.step is None else f", step {self.step}"
+        return f"{words}: {self.detail}" if self.detail else words
+
+    @property
+    def meaning(self) -> str:
+        return CHECK_WORDS[self.kind][1]
+
+
+@dataclass(frozen=True)
+class UnusedStep:
+    """How the released network does at a step the repair did not use: reported, not promised.
+
+    `violation` is the largest of its AC-OPF's point; `away` the relative distance of its cost from the public one, if
+    that is public.
+    """
+
+    step: int
+    status: str
+    violation: float | None
+    cost: float | None
+    away: float | None = None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """All claims about a released network, recomputed from the written file; `unused` steps are without claim."""
+
+    checks: tuple[Check, ...]
+    unused: tuple[UnusedStep, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        return tuple(check.name for check in self.checks if not check.passed)
+
+
+@dataclass(frozen=True)
+class StoredCertificate:
+    """A certificate as it stands in a bundle."""
+
+    passed: bool
+    checks: tuple[Check, ...]
+    unused_steps: tuple[UnusedStep, ...] = ()
+
+
+def stored(certificate: Certificate) -> StoredCertificate:
+    """A certificate for a bundle."""
+    return StoredCertificate(certificate.passed, certificate.checks, certificate.unused)
+
+
+def worst_of_steps(checks: Sequence[Check]) -> list[Check]:
+    """Checks that differ only in their step, as the one that comes nearest to its limit or fails."""
+    by_kind: dict[CheckKind, list[Check]] = {}
+    for check in checks:
+        by_kind.setdefault(check.kind, []).append(check)
+    return [
+        replace(max(same, key=_nearest), steps=len(same)) if len(same) > 1 else same[0] for same in by_kind.values()
+    ]
+
+
+def _nearest(check: Check) -> tuple[bool, float]:
+    return not check.passed, (float("inf") if check.value is None else check.value) - check.limit

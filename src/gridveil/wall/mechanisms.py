@@ -1,0 +1,104 @@
+"""What the mechanisms say of themselves, in words and numbers that are public: for plans, manifests, `verify`, pages.
+
+The noise itself is drawn in `sealed/mechanisms`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gridveil.arrays import BoolArray
+from gridveil.errors import PrivacyError
+from gridveil.grid import LineKind, PublicGrid
+
+RELATIVE, CONDUCTANCE, SURCHARGE = "relative", "conductance", "surcharge"
+UNITS = {
+    RELATIVE: "relative (0.1 means ten per cent)",
+    CONDUCTANCE: "per unit of conductance",
+    SURCHARGE: "change of ln(cost/copper-plate cost)",
+}
+"""The units in which distances are counted; losses of one unit are counted together."""
+COST = "cost"
+"""The name under which the question for the dispatch cost is charged, beside those of the mechanisms."""
+
+CORRIDOR = (
+    "A corridor is all parallel lines between two buses of the model, and the unit of protection: a line that the "
+    "model cuts into k sections, or a three-winding transformer that it has as three lines, is k or three corridors, "
+    "whose distances add."
+)
+
+
+@dataclass(frozen=True)
+class MechanismWords:
+    """A mechanism as the public knows it.
+
+    `adjacency` says which change costs how much. `left_open` lists what of the lines it releases as it is.
+    `published` is false for the bare noise of the paper's baseline, which makes no releases.
+    """
+
+    name: str
+    version: int
+    unit: str
+    suffix: str
+    adjacency: str
+    left_open: tuple[str, ...] = ()
+    published: bool = True
+
+    @property
+    def unit_words(self) -> str:
+        return UNITS[self.unit]
+
+    def unprotected(self, grid: PublicGrid) -> BoolArray:
+        """Lines whose series parameters are released as they are."""
+        if self.unit == RELATIVE:
+            return np.zeros(grid.n_line, dtype=bool)
+        return np.asarray(grid.lines.kind == LineKind.NEGATIVE_RESISTANCE)
+
+    def line_factor(self, loss: float, epsilon: float) -> bool:
+        """Is `loss` a possible loss at ε? That of `paper` depends on the network, the others' is ε."""
+        return loss >= epsilon * (1 - 1e-9) and (self.name == "paper" or loss <= epsilon * (1 + 1e-9))
+
+
+_LOG = (
+    "The distance d of two networks that differ in one corridor is the sum of the changes of ln|z|, ln|x/r| and "
+    "ln|bc/x|, over its circuits; lines of one corridor with ratings within a factor of two are twins, count once, and "
+    "are released equal. The lines let nobody change their odds between the two by more than exp(epsilon*d/alpha). "
+    + CORRIDOR
+)
+_CONDUCTANCE = (
+    "The distance d of two networks that differ in one corridor is the change of its conductance (of a lossless one, "
+    "of its susceptance), over its circuits; lines of one corridor with ratings within a factor of two are twins, "
+    "count once, and are released equal. "
+)
+WORDS = {
+    words.name: words
+    for words in (
+        MechanismWords("log", 2, RELATIVE, "%", _LOG),
+        MechanismWords(
+            "additive", 2, CONDUCTANCE, "pu",
+            _CONDUCTANCE + "The ratio of susceptance to conductance is taken to be public, to two digits. The lines "
+            "let nobody change their odds between the two by more than exp(epsilon*d/alpha). " + CORRIDOR,
+            ("the ratio of susceptance to conductance of every line, to two digits", "the charging of every line"),
+        ),
+        MechanismWords(
+            "paper", 2, CONDUCTANCE, "pu",
+            _CONDUCTANCE + "The exact ratio of susceptance to conductance is public. The loss stated for d = alpha is "
+            "the true one, epsilon*(2 + max|b/g|)/3, larger than the epsilon claimed in the paper. " + CORRIDOR,
+            ("the ratio of susceptance to conductance of every line, exactly", "the charging of every line"),
+        ),
+        MechanismWords(
+            "laplace", 1, CONDUCTANCE, "pu", _CONDUCTANCE + "Noise without repair, for studies.", (), published=False
+        ),
+    )
+}  # fmt: skip
+PUBLISHED = tuple(words.name for words in WORDS.values() if words.published)
+"""Mechanisms that make releases."""
+
+
+def mechanism_words(name: str) -> MechanismWords:
+    """A mechanism's words by its name."""
+    if name not in WORDS:
+        raise PrivacyError(f"there is no mechanism '{name}'; choose one of {', '.join(WORDS)}")
+    return WORDS[name]
