@@ -100,7 +100,7 @@ class Horizon(Struct, frozen=True, forbid_unknown_fields=True):
 class RepairRecord(Struct, frozen=True, forbid_unknown_fields=True):
     """How the network was found."""
 
-    path: Literal["as drawn", "as shrunk", "projected"]
+    path: Literal["as drawn", "as shrunk", "steered", "projected"]
     cuts: Count
     significant_digits: Count
 

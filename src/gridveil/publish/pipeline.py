@@ -35,7 +35,7 @@ from gridveil.sealed.facts import Truth
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import SecretNetwork
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
-from gridveil.wall.facts import Fact, FactKind, Source
+from gridveil.wall.facts import AIM, Fact, FactKind, Source
 from gridveil.wall.mechanisms import COST, SURCHARGE
 
 
@@ -194,7 +194,8 @@ def _snapshots(public: _Public) -> list[Snapshot]:
         step = int(public.horizon.step[index])
         cost, lost = by_kind[FactKind.COST][step], by_kind[FactKind.LOSSES].get(step)
         demand = public.horizon.pd[index], public.horizon.qd[index]
-        result.append(Snapshot(*demand, cost.value, step, cost.slack, None if lost is None else lost.value))
+        aim = 1.0 if cost.source.conditional else AIM
+        result.append(Snapshot(*demand, cost.value, step, cost.slack, None if lost is None else lost.value, aim))
     return result
 
 

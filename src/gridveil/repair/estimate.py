@@ -19,10 +19,13 @@ from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.nlp.opf import OpfModel, Solution
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.sensitivity import cost_gradient
+from gridveil.repair.shrinkage import Shrunk, mean_shift
 from gridveil.wall.coordinates import LogStructure, conductance_groups, conductances, decode, encode, log_structure
 from gridveil.wall.draw import Estimate, NoisyLines
 
 _STEP = 1e-6
+_MOST = 0.02
+"""Of the correction of the own surcharge: a slope says nothing of far away."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +48,9 @@ def estimate(
     demands: Sequence[Demand],
     drawn: Solved | None,
     shrunk: Solved | None,
-    weight: FloatArray,
+    by: Shrunk,
 ) -> Estimate:
-    """Own and shrunk surcharge and the spread of each; `weight` is what the shrunk coordinates keep of the noise.
+    """Own and shrunk surcharge and the spread of each; `by` says what public data tell of every coordinate.
 
     Beside its own noise an estimate is as far off as half the distance of the two. The shrunk one counts as no surer
     than the own one: small networks have too few lines to tell how much lines differ.
@@ -59,9 +62,13 @@ def estimate(
         None if one is None else float(surcharges(model.grid, demands, [o.cost for o in one.optima]).mean())
         for one in (drawn, shrunk)
     )
-    variance = 2.0 * noisy.scale**2 * mean_slopes(model, noisy, known) ** 2
+    slopes = mean_slopes(model, noisy, known)
+    variance = 2.0 * noisy.scale**2 * slopes**2 * (by.weight if own is None else 1.0 - by.odds)
+    if own is not None and noisy.relative:  # what ratings tell; and noise raises impedances on average
+        shift = mean_shift(log_structure(model.grid, noisy.lines), (1.0 - by.odds) * noisy.scale**2)
+        own += float(np.clip(slopes @ (by.told + shift), -_MOST, _MOST))
     apart = 0.5 * (own - other) if own is not None and other is not None else 0.0
-    spread = sqrt(float((variance if own is not None else weight * variance).sum()) + apart**2)
+    spread = sqrt(float(variance.sum()) + apart**2)
     shape = surcharges(model.grid, demands, [one.cost for one in known.optima])
     losses = [float(one.point.pg.sum() - demand.pd.sum()) for one, demand in zip(known.optima, demands, strict=True)]
     return Estimate(own, other, spread, tuple(shape.tolist()), tuple(losses))

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -24,13 +24,15 @@ from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import WIDENING, Box, parameter_box
 from gridveil.repair.projection import Aim, Cut, Effort, project, projection, starts
 from gridveil.repair.steer import beyond, excess, inside, shortest_step
-from gridveil.repair.trial import Trial, first_trial, rounded, solve_all
+from gridveil.repair.trial import Trial, drawn_trial, first_trial, rounded, shrunk_trial, solve_all
 from gridveil.wall.draw import Fidelity, NoisyLines, Repair, Snapshot
 
 MOST_ROUNDS = 5
 """Projections with cuts before the cost is raised by other means."""
 MOST_STEPS = 20
 """Newton steps on the costs before a box is given up."""
+QUICK_STEPS = 3
+"""Newton steps on the costs of a network that has a dispatch, before it is projected."""
 LEAST_SHARE = 1e-3
 EFFORTS = (Effort(120, 1e-3), Effort(400, 1e-2))
 """Most projections need fewer than 70 iterations; what fails everywhere is tried again, with patience and more room."""
@@ -51,34 +53,17 @@ def repair(
     has been solved of it already.
     """
     rows = [  # the heaviest first: where one fails, it is the likeliest
-        [-one.pd.sum(), *one.pd, *one.qd, one.cost, one.slack, *([] if one.losses is None else [one.losses])]
+        [-one.pd.sum(), *one.pd, *one.qd, one.cost, one.slack, one.aim, *([] if one.losses is None else [one.losses])]
         for one in snapshots
     ]
     _, at, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     chosen = [snapshots[index] for index in at]
-    found = _repair(grid, noisy, chosen, fidelity, first or first_trial(grid, noisy, fidelity))
-    return replace(found, points=tuple(found.points[index] for index in place.ravel().tolist()))
-
-
-def _repair(
-    grid: PublicGrid, noisy: NoisyLines, snapshots: Sequence[Snapshot], fidelity: Fidelity, first: Trial
-) -> Repair:
-    beta = promised(snapshots, fidelity)
-    model, box = first.model, first.box
-    before = first.optima([Demand(one.pd, one.qd) for one in snapshots])
-    verdict = _faithful(before, snapshots, beta)
-    if verdict == 0 and _keeps_losses(before, snapshots, fidelity):
-        return _result(first.lines, before, "as drawn" if first.near is None else "as shrunk", 0, 1.0, 0)
-    near = [one.point for one in before] if _all_optimal(before, snapshots) else None
-    # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
-    cuts = _cuts(model, box, first.lines, before, snapshots, beta) if verdict < 0 else []
     tried = 0
-    for effort, widening in product(EFFORTS, WIDENING):
-        box = parameter_box(grid, noisy, fidelity.bound_factor * widening, first.near)
-        found, used = _project_and_cut(model, box, snapshots, fidelity, near, cuts, widening, effort)
+    for trial in _trials(grid, noisy, fidelity, first):
+        found, used = _repair(grid, noisy, chosen, fidelity, trial)
         tried += used
         if found is not None:
-            return found
+            return replace(found, points=tuple(found.points[index] for index in place.ravel().tolist()))
     raise RepairFailed(
         f"no AC-feasible network with a cost within {fidelity.beta:.4g} of the public one"
         + (f" and losses within a factor of {fidelity.loss_within:g}" if fidelity.loss_within else "")
@@ -86,6 +71,54 @@ def _repair(
         f"projections, up to a bound factor of {fidelity.bound_factor * WIDENING[-1]:g}; "
         "try a smaller alpha or a larger beta"
     )
+
+
+def _trials(grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity, first: Trial | None) -> Iterator[Trial]:
+    """What a repair stays near to, in turn: if nothing is near the drawn values, something may be near the shrunk."""
+    trial = first or first_trial(grid, noisy, fidelity)
+    yield trial
+    if trial.near is None:
+        yield shrunk_trial(grid, noisy, fidelity.bound_factor)[0]
+    else:
+        yield drawn_trial(grid, noisy, fidelity.bound_factor)
+
+
+def _repair(
+    grid: PublicGrid, noisy: NoisyLines, snapshots: Sequence[Snapshot], fidelity: Fidelity, first: Trial
+) -> tuple[Repair | None, int]:
+    """What is found near one trial network, and the number of projections."""
+    beta = promised(snapshots, fidelity)
+    aimed = aims(snapshots, beta)
+    model, box = first.model, first.box
+    before = first.optima([Demand(one.pd, one.qd) for one in snapshots])
+    as_it_is = None
+    if _faithful(before, snapshots, beta) == 0 and _keeps_losses(before, snapshots, fidelity):
+        as_it_is = _result(first.lines, before, "as drawn" if first.near is None else "as shrunk", 0, 1.0, 0)
+    verdict = _faithful(before, snapshots, aimed)
+    if as_it_is is not None and verdict == 0:
+        return as_it_is, 0
+    near = [one.point for one in before] if _all_optimal(before, snapshots) else None
+    if near is not None:  # a network with a dispatch needs no projection, only another cost
+        steered = _steer(model, box, first.lines, before, snapshots, fidelity, aimed, QUICK_STEPS)
+        if steered is not None:
+            return _result(*steered, "steered", 0, 1.0, 0), 0
+        if as_it_is is not None:
+            return as_it_is, 0
+    # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
+    cuts = _cuts(model, box, first.lines, before, snapshots, aimed) if verdict < 0 else []
+    tried = 0
+    for effort, widening in product(EFFORTS, WIDENING):
+        box = parameter_box(grid, noisy, fidelity.bound_factor * widening, first.near)
+        found, used = _project_and_cut(model, box, snapshots, fidelity, near, cuts, widening, effort)
+        tried += used
+        if found is not None:
+            return found, tried
+    return None, tried
+
+
+def aims(snapshots: Sequence[Snapshot], beta: Sequence[float]) -> list[float]:
+    """How near to its public cost each snapshot is to be brought; within β it is accepted all the same."""
+    return [one.aim * tolerance for one, tolerance in zip(snapshots, beta, strict=True)]
 
 
 def promised(snapshots: Sequence[Snapshot], fidelity: Fidelity) -> list[float]:
@@ -146,7 +179,7 @@ def _project_and_cut(
 ) -> tuple[Repair | None, int]:
     """Project and cut within one box; the number of projections is returned even where nothing was found."""
     beta = promised(snapshots, fidelity)
-    aim = [Aim((1 - MARGIN) * tolerance, (1 - MARGIN) * tolerance) for tolerance in beta]
+    aim = [Aim((1 - MARGIN) * tolerance, (1 - MARGIN) * tolerance) for tolerance in aims(snapshots, beta)]
     cuts = list(first_cuts)
     tried = 0
     for _ in range(MOST_ROUNDS):
@@ -171,7 +204,7 @@ def _project_and_cut(
             continue
         near = [one.point for one in optima]
         cuts += _cuts(model, box, lines, optima, snapshots, beta)
-    steered = _steer(model, box, lines, optima, snapshots, fidelity)
+    steered = _steer(model, box, lines, optima, snapshots, fidelity, beta, MOST_STEPS)
     return (None if steered is None else _result(*steered, "projected", len(cuts), widening, tried)), tried
 
 
@@ -195,13 +228,15 @@ def _steer(
     optima: Sequence[Solution],
     snapshots: Sequence[Snapshot],
     fidelity: Fidelity,
+    tolerance: Sequence[float],
+    most: int,
 ) -> tuple[LineParameters, list[Solution]] | None:
     """Bring every cost inside by Newton steps (repair.steer); one that makes the worst cost no better adds rows, or
     is halved where it leads to an infeasible network."""
-    beta = np.array(promised(snapshots, fidelity))
+    beta = np.array(tolerance)
     current, away, share = _parameters(box, lines), _away(optima, snapshots), 1.0
     rows, right = inside(_slopes(model, box, lines, optima, snapshots), away, beta)
-    for _ in range(MOST_STEPS):
+    for _ in range(most):
         step = shortest_step(rows, right, box.weight, box.low - current, box.high - current)
         if step is None or share < LEAST_SHARE:
             return None

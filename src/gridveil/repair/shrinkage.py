@@ -2,7 +2,8 @@
 
 Each protected coordinate is regressed on voltage level, transformer or line, and rating. The spread of the residuals
 beyond that of the noise, which is known, is how much lines really differ; a noisy value is drawn towards its
-prediction by as much as the noise outweighs that.
+prediction by as much as the noise outweighs that. Where ratings look like those that a library makes of impedances, an
+impedance is read from its rating, by as much as the noisy values bear that out.
 """
 
 from __future__ import annotations
@@ -13,11 +14,22 @@ import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.grid import LineParameters, PublicGrid, line_levels_kv
-from gridveil.wall.coordinates import conductance_groups, conductances, decode, encode, log_structure
+from gridveil.grid.ratings import bound_size, likely_angles
+from gridveil.wall.coordinates import (
+    LogStructure,
+    conductance_groups,
+    conductances,
+    decode,
+    encode,
+    log_structure,
+)
 from gridveil.wall.draw import NoisyLines
 
 _CLASS = 4
 """Lines of a level that it takes to have an intercept of its own."""
+_ROUNDS = 30
+_MOST = 0.25
+"""Of the correction of a mean: beyond, a network is no better for it."""
 _KURTOSIS = 5.0
 """Fourth moment of Laplace noise over its squared variance, less one."""
 _LEAST = 0.05
@@ -25,24 +37,67 @@ _LEAST = 0.05
 
 
 class Shrunk(NamedTuple):
-    """Lines drawn towards their predictions; `weight` is the share of its noisy value that each coordinate keeps."""
+    """Lines drawn towards their predictions; `weight` is the share of its noisy value that each coordinate keeps.
+
+    `told` is how far, and `odds` how surely, ratings alone would move a coordinate.
+    """
 
     lines: LineParameters
     weight: FloatArray
+    told: FloatArray
+    odds: FloatArray
 
 
 def shrink_lines(grid: PublicGrid, noisy: NoisyLines) -> Shrunk:
     """The best guess of the lines that noisy values and public data allow."""
-    if noisy.relative:
-        structure = log_structure(grid, noisy.lines)
-        u, line = encode(structure, noisy.lines), structure.line_of()
-        parts = [
-            shrink(values, 2.0 * noisy.scale**2, _regressors(grid, lines, logarithm=True))
-            for values, lines in zip(np.split(u, structure.cuts), np.split(line, structure.cuts), strict=True)
-        ]
-        guess, weight = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-        return Shrunk(decode(structure, guess), weight)
-    return _shrink_conductances(grid, noisy)
+    if not noisy.relative:
+        return _shrink_conductances(grid, noisy)
+    structure, b = log_structure(grid, noisy.lines), noisy.scale
+    u, line = encode(structure, noisy.lines), structure.line_of()
+    parts = [
+        shrink(values, 2.0 * b**2, _regressors(grid, lines, logarithm=True))
+        for values, lines in zip(np.split(u, structure.cuts), np.split(line, structure.cuts), strict=True)
+    ]
+    guess, weight = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+    sizes, value, odds = len(parts[0][0]), u.copy(), np.zeros(len(u))
+    value[:sizes], odds[:sizes] = read_ratings(grid, line[:sizes], u[:sizes], b, guess[:sizes], weight[:sizes])
+    guess, weight = (1.0 - odds) * guess + odds * value, (1.0 - odds) * weight
+    # E exp(Lap(b)) = 1/(1 − b²): what noise is left raises |z|, r = |z|/k and charging on average; that is taken off
+    lines = decode(structure, guess + mean_shift(structure, weight * b**2))
+    return Shrunk(lines, weight, odds * (value - u), odds)
+
+
+def mean_shift(structure: LogStructure, variance: FloatArray) -> FloatArray:
+    """The change of every coordinate after which r, x and bc are right on average; `variance` is half that of noise."""
+    sign = np.concatenate(
+        [np.full(int(exists.sum()), one) for exists, one in zip(structure.exists, (-1.0, 1.0, -1.0), strict=True)]
+    )
+    return sign * np.minimum(variance, _MOST)
+
+
+def read_ratings(
+    grid: PublicGrid, line: IntArray, drawn: FloatArray, scale: float, guess: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """(ln|z| by the rating formula, the chance that it is the truth) of every line, as the noisy values bear it out.
+
+    A line is rated by the formula, or it is as guessed; how many are which is found by expectation and maximisation.
+    """
+    spread = scale * np.sqrt(2.0 / np.maximum(1.0 - weight, 1e-3))  # of noisy values around their predictions
+    centre = drawn - (drawn - guess) / np.maximum(1.0 - weight, 1e-3)
+    other = -0.5 * ((drawn - centre) / spread) ** 2 - np.log(spread * np.sqrt(2 * np.pi))
+    best, evidence, odds = None, float(other.sum()), np.zeros(len(drawn))
+    for theta in likely_angles(grid):
+        told = bound_size(grid, theta)[line]
+        known = np.isfinite(told)
+        own = np.where(known, -np.abs(drawn - np.where(known, told, 0.0)) / scale - np.log(2 * scale), -np.inf)
+        share = 0.5
+        for _ in range(_ROUNDS):
+            chance = share / (share + (1.0 - share) * np.exp(np.clip(other - own, -700, 700)))
+            share = float(np.clip(chance[known].mean() if np.any(known) else 0.0, 1e-6, 1.0 - 1e-6))
+        found = float(np.sum(np.logaddexp(np.log(share) + own, np.log(1.0 - share) + other)))
+        if found > evidence + np.log(max(len(drawn), 2)):
+            best, evidence, odds = np.where(known, told, 0.0), found, np.where(known, chance, 0.0)
+    return drawn if best is None else best, odds
 
 
 def _shrink_conductances(grid: PublicGrid, noisy: NoisyLines) -> Shrunk:
@@ -65,13 +120,13 @@ def _shrink_conductances(grid: PublicGrid, noisy: NoisyLines) -> Shrunk:
     moved = noisy.protected
     g[moved] = np.where(lossless, 0.0, drawn)[group][moved]
     b[moved] = np.where(lossless, drawn, ratio * drawn)[group][moved]
-    return Shrunk(LineParameters(g, b, noisy.bc), kept)
+    return Shrunk(LineParameters(g, b, noisy.bc), kept, np.zeros(len(kept)), np.zeros(len(kept)))
 
 
 def shrink(values: FloatArray, noise_variance: float, regressors: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(guess, weight of the value itself) of every value, given what is known about it."""
     n = len(values)
-    columns = min(regressors.shape[1], max(1, n // _CLASS))
+    columns = min(regressors.shape[1], max(1, n // 8))
     design = regressors[:, :columns]
     solution, _, rank, _ = np.linalg.lstsq(design, values, rcond=1e-9)
     residual = values - design @ solution

@@ -16,7 +16,7 @@ from gridveil.nlp.opf import OpfModel, Solution, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import SolverOptions, Status
 from gridveil.repair.bounds import Box, parameter_box
-from gridveil.repair.shrinkage import shrink_lines
+from gridveil.repair.shrinkage import Shrunk, shrink_lines
 from gridveil.wall.draw import Fidelity, NoisyLines, Target
 
 PATIENCE = (18, 0.05)
@@ -57,11 +57,11 @@ def drawn_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> Tri
     return Trial(opf_model(grid), box, rounded(box.lines(box.clip())), None)
 
 
-def shrunk_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> tuple[Trial, FloatArray]:
-    """The shrunk network, clipped into the box of the noisy one, and the weights of the noise that is left in it."""
+def shrunk_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> tuple[Trial, Shrunk]:
+    """The shrunk network, clipped into the box of the noisy one, and how it was shrunk."""
     shrunk = shrink_lines(grid, noisy)
     box = parameter_box(grid, noisy, bound_factor, shrunk.lines)
-    return Trial(opf_model(grid), box, rounded(box.lines(box.clip())), shrunk.lines), shrunk.weight
+    return Trial(opf_model(grid), box, rounded(box.lines(box.clip())), shrunk.lines), shrunk
 
 
 def first_trial(grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Trial:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import cached_property
 from math import inf
 
-from gridveil.arrays import FloatArray
 from gridveil.grid import PublicGrid
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.repair.estimate import Solved, estimate
 from gridveil.repair.repair import repair
+from gridveil.repair.shrinkage import Shrunk
 from gridveil.repair.trial import Trial, drawn_trial, shrunk_trial, solve_all
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot, Target
 
@@ -28,11 +28,11 @@ class Workshop:
 
         If it is `needed` and neither network has a dispatch, the nearest one that has takes their place.
         """
-        trial, weight = self._shrunk
+        trial, by = self._shrunk
         drawn, shrunk = _solved(self._drawn, demands), _solved(trial, demands)
         if needed and drawn is None and shrunk is None:
             shrunk = self._nearest(demands)
-        return estimate(self._drawn.model, self.noisy, demands, drawn, shrunk, weight)
+        return estimate(self._drawn.model, self.noisy, demands, drawn, shrunk, by)
 
     def _nearest(self, demands: Sequence[Demand]) -> Solved:
         """The nearest network with a dispatch, at any cost."""
@@ -53,7 +53,7 @@ class Workshop:
         return drawn_trial(self.grid, self.noisy, self.fidelity.bound_factor)
 
     @cached_property
-    def _shrunk(self) -> tuple[Trial, FloatArray]:
+    def _shrunk(self) -> tuple[Trial, Shrunk]:
         return shrunk_trial(self.grid, self.noisy, self.fidelity.bound_factor)
 
 

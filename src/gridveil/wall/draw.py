@@ -16,6 +16,7 @@ class Snapshot:
     """The demand of one step, by its number, and the public dispatch cost that the repair aims at.
 
     `slack` is how far the true cost may lie from a rounded one, relative to it; `losses` are there if they are kept.
+    Within `aim`, a share of what β allows, a repair need not come nearer.
     """
 
     pd: FloatArray
@@ -24,6 +25,7 @@ class Snapshot:
     step: int = 1
     slack: float = 0.0
     losses: float | None = None
+    aim: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pd", frozen(self.pd))
@@ -116,7 +118,8 @@ class Estimate:
 class Repair:
     """A repaired network: its lines, its optimal operating point per snapshot, and how it was found.
 
-    `path` is 'as drawn' or 'projected'. Without its `cuts`, the optimum would have been cheaper than β allows.
+    `path` is 'as drawn', 'as shrunk', 'steered' (Newton steps on the cost alone) or 'projected'. Without its `cuts`,
+    the optimum would have been cheaper than β allows.
     """
 
     lines: LineParameters
