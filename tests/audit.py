@@ -15,7 +15,12 @@ def epsilon_lower_bound(one: Draw, other: Draw, draws: int, confidence: float = 
 
     The threshold and the side of the event are chosen on the first half of the draws and judged on the second.
     """
-    a, b = np.array([one() for _ in range(draws)]), np.array([other() for _ in range(draws)])
+    return lower_bound(np.array([one() for _ in range(draws)]), np.array([other() for _ in range(draws)]), confidence)
+
+
+def lower_bound(a: np.ndarray, b: np.ndarray, confidence: float = 0.999) -> float:
+    """The same of values that are drawn already."""
+    draws = len(a)
     half = draws // 2
     candidates = np.quantile(np.concatenate([a[:half], b[:half]]), np.linspace(0.02, 0.98, 49))
     best = max(
