@@ -3,8 +3,9 @@
     python benchmarks/audit.py run results.jsonl [--cases 3,5,14,30] [--pairs 5] [--draws 300]     # resumable
     python benchmarks/audit.py show results.jsonl
 
-Pairs of networks that differ in one coordinate of one corridor by α = 10 % and in the surcharge by s = 0.25 % at most, those
-that move the cost most first; ε = 1, mechanism `log`, --cost private. The attacker of `tests/release_audit.py` knows both.
+Pairs of networks that differ in one coordinate of one corridor by α = 10 % and in the surcharge by s = 0.25 % at most,
+those that move the cost most first; ε = 1, mechanism `log`, --cost private. The attacker (tests/release_audit.py) knows
+both.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import gridveil as gv
 from tests.release_audit import audit, is_adjacent, pairs_within
+
+import gridveil as gv
 
 ALPHA, S = 0.1, 0.0025
 
