@@ -262,9 +262,9 @@ def frontier(results: Results) -> Section:
                 Chart(
                     f"What α and ε do on {case}, mechanism {mechanism}",
                     "Means with 95 % intervals. The first panel is the leak check's: the median error of the "
-                    "reactances as told by the channel that tells them best (released values, charging, ratings, "
-                    "ratios); the next two are what an honest user loses; the last two are what a flow attack with a "
-                    "budget of 10 % still finds and does.",
+                    "reactances as told by the attacker that tells them best (released values, engineering prior, "
+                    "ratings, charging, ratios, cost); the next two are what an honest user loses; the last two are "
+                    "what a flow attack with a budget of 10 % still finds and does.",
                     tuple(panels),
                     3,
                 )

@@ -1,0 +1,1 @@
+"""What only the operator can check, because it compares with the truth."""

@@ -1,0 +1,106 @@
+"""What a reader holds of one release: the network, the solved state, what the manifest says of noise and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridveil.arrays import FloatArray
+from gridveil.check.leaks.coordinates import Seen, lines_of, seen
+from gridveil.grid import LineKind, LineParameters, Network, OperatingPoint
+
+UNKNOWN_SCALE = 0.1
+"""Where nothing is told: the noise of the default α = 10 % with ε = 1. `ratings.likeliest_scale` knows better."""
+EXACT = 1e-9
+"""The log scale of what is released without noise."""
+TWO_DIGITS = 0.02
+"""The log scale of a ratio that is rounded to two digits."""
+WIDEST = 3.0
+"""No log scale is larger: beyond it a released value tells nothing anyway."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """One release as a reader has it. All of it is public.
+
+    `scale` is the Laplace scale of the noise: of each log coordinate for `log`, of the conductance for the others.
+    `cost` is the public dispatch cost of the original, `cost_spread` how far, relatively, the true one may lie from it.
+    `state` is the solved state in the file. `None` stands for what a reader was not told.
+    """
+
+    network: Network
+    mechanism: str | None = None
+    scale: float | None = None
+    cost: float | None = None
+    cost_spread: float | None = None
+    state: OperatingPoint | None = None
+
+
+class NoiseScale(NamedTuple):
+    """The Laplace scale of the noise on every line's ln|z| and ln(x/r) and ln(bc/x), as far as a reader can tell."""
+
+    size: FloatArray
+    ratio: FloatArray
+    charging: FloatArray
+
+
+def reader_from_manifest(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Mechanism, noise scale and public cost, from a manifest, as arguments of `Reader`."""
+    name, privacy = record["mechanism"]["name"], record["privacy"]
+    parts = 3.0 if name == "paper" else 1.0  # the paper splits its ε among three queries
+    told: dict[str, Any] = {"mechanism": name, "scale": parts * privacy["alpha"] / privacy["epsilon"]}
+    costs = [one for one in record["public_inputs"] if one["name"] == "optimal dispatch cost of the original network"]
+    if costs and costs[0]["value"]:
+        cost, digits = float(costs[0]["value"][0]), costs[0]["digits"]
+        told["cost"] = cost
+        told["cost_spread"] = 0.0 if digits is None or cost == 0 else _rounding(abs(cost), int(digits))
+    return told
+
+
+def _rounding(cost: float, digits: int) -> float:
+    """The standard deviation of what rounding takes away, relative to the cost."""
+    return float(10.0 ** (np.floor(np.log10(cost)) - digits + 1) / cost / np.sqrt(12.0))
+
+
+def noise_scale(reader: Reader) -> NoiseScale:
+    """The noise of every line in log coordinates.
+
+    Noise on a conductance, small beside it, is noise on its logarithm, by its share of the released value. Charging is
+    then released as it is, so ln(bc/x) has the noise of x.
+    """
+    n, scale = reader.network.grid.n_line, UNKNOWN_SCALE if reader.scale is None else reader.scale
+    if reader.mechanism not in ("additive", "paper"):
+        return NoiseScale(*(np.full(n, max(scale, EXACT)) for _ in range(3)))
+    lines, kind = reader.network.lines, reader.network.grid.lines.kind
+    secret = np.abs(np.where(kind == LineKind.LOSSLESS, lines.b, lines.g))
+    size = np.clip(scale / np.maximum(secret, 1e-12), EXACT, WIDEST)
+    size = np.where(kind == LineKind.NEGATIVE_RESISTANCE, EXACT, size)
+    return NoiseScale(size, np.full(n, EXACT if reader.mechanism == "paper" else TWO_DIGITS), size)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What one or several releases show of every line: a network, its coordinates, and the noise that is left on them.
+
+    `charging_exact` says that charging is released as it is, so that bc itself has no noise.
+    """
+
+    network: Network
+    seen: Seen
+    scale: NoiseScale
+    charging_exact: bool
+
+
+def view(reader: Reader) -> View:
+    """What one release shows."""
+    exact = reader.mechanism in ("additive", "paper")
+    return View(reader.network, seen(reader.network), noise_scale(reader), exact)
+
+
+def lines_from(held: View, size: FloatArray, ratio: FloatArray, charging: FloatArray) -> LineParameters:
+    """Lines from guessed coordinates; charging that was released as it is stays."""
+    made = lines_of(held.network, size, np.where(held.seen.has_ratio, ratio, 0.0), charging)
+    return LineParameters(made.g, made.b, held.network.lines.bc) if held.charging_exact else made
