@@ -56,7 +56,7 @@ def held_by(readers: Sequence[Reader]) -> Held:
     """What the readers of one or several releases hold."""
     scaled = [one if one.scale is not None else replace(one, scale=likeliest_scale(one.network)) for one in readers]
     views = [view(one) for one in scaled]
-    best = min(range(len(views)), key=lambda k: float(np.median(views[k].scale.size)))
+    best = min(range(len(views)), key=lambda k: float(np.median(views[k].noise.size.scale)))
     return Held(tuple(readers), views[best], averaged(scaled))
 
 
@@ -73,7 +73,7 @@ def _prior(held: Held) -> LineParameters | None:
 
 
 def _ratings(held: Held) -> LineParameters | None:
-    found = explain(held.all.network.grid, held.all.seen, held.all.scale)
+    found = explain(held.all.network.grid, held.all.seen, held.all.noise)
     return lines_from(held.all, best_guess(found.size), best_guess(found.ratio), engineering(held.all)[2])
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.check.leaks.knowledge import NoiseScale, Reader, View, lines_from, view
+from gridveil.check.leaks.knowledge import LineNoise, Reader, View, lines_from, view
+from gridveil.check.leaks.posterior import Noise
 from gridveil.grid import Network
 
 
@@ -22,15 +23,17 @@ def averaged(readers: Sequence[Reader]) -> View:
         return views[0]
     first = views[0]
     exact = all(one.charging_exact for one in views)
-    values, scales = [], []
+    values, left = [], []
     for name in ("size", "ratio", "charging"):
-        scale = np.stack([getattr(one.scale, name) for one in views])
+        noises: list[Noise] = [getattr(one.noise, name) for one in views]
+        scale = np.stack([one.scale for one in noises])
         values.append(middle(np.stack([getattr(one.seen, name) for one in views]), 1.0 / scale))
-        scales.append(1.0 / np.sqrt(np.sum(scale**-2.0, axis=0)))
+        bend = noises[0].bend if len({one.bend for one in noises}) == 1 else 0
+        left.append(Noise(1.0 / np.sqrt(np.sum(scale**-2.0, axis=0)), bend))
     seen = first.seen
     merged = replace(seen, size=values[0], ratio=values[1], charging=values[2])
-    held = View(first.network, merged, NoiseScale(*scales), exact)
-    return View(Network(first.network.grid, lines_from(held, *values)), merged, held.scale, exact)
+    held = View(first.network, merged, LineNoise(*left), exact)
+    return View(Network(first.network.grid, lines_from(held, *values)), merged, held.noise, exact)
 
 
 def middle(values: FloatArray, weights: FloatArray) -> FloatArray:

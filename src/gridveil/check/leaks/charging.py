@@ -1,4 +1,4 @@
-"""Charging: lines of one level have nearly one surge impedance, so bc tells |z|, or at least which lines are alike."""
+"""Charging: lines of one level have nearly one surge impedance, so bc tells x, or at least which lines are alike."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from gridveil.check.leaks.prior import engineering, is_transformer, public_colum
 
 
 def by_charging(held: View) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The engineer's guess with one column more.
+    """ln|z|, ln(x/r) and ln(bc/x) of every line, from its charging.
 
-    Charging released as it is explains |z| by itself: ln bc is the column. Charging with noise of its own tells |z|
-    only as far as lines with like bc/x are alike: the denoised ln(bc/x) is the column.
+    Charging released as it is, over the usual bc/x of such lines, is x. Charging with noise of its own tells |z| only as
+    far as lines with like bc/x are alike: the denoised ln(bc/x) is one column more of the engineer's.
     """
-    seen, lines = held.seen, held.network.lines
-    if held.charging_exact:
-        column = np.where(seen.has_charging, np.log(np.maximum(np.abs(lines.bc), 1e-12)), 0.0)
-    else:
-        kind, columns = is_transformer(held.network.grid), public_columns(held.network.grid, seen)
-        column = shrunk(seen.charging, held.scale.charging, seen.has_charging, columns, kind, seen.share)
-    if np.any(seen.has_charging):
-        column = np.where(seen.has_charging, column - column[seen.has_charging].mean(), 0.0)
-    return engineering(held, column)
+    seen, grid = held.seen, held.network.grid
+    columns = public_columns(grid, seen, rating=False)
+    usual = shrunk(seen.charging, held.noise.charging, seen.has_charging, columns, is_transformer(grid), seen.share)
+    if not held.charging_exact:
+        middle = usual[seen.has_charging].mean() if np.any(seen.has_charging) else 0.0
+        return engineering(held, np.where(seen.has_charging, usual - middle, 0.0))
+    size, ratio, _ = engineering(held)
+    log_bc = np.log(np.where(seen.has_charging, np.abs(held.network.lines.bc), 1.0))
+    flat = np.where(seen.has_ratio, 0.5 * np.log1p(np.exp(-2.0 * ratio)), 0.0)  # ln(|z|/x)
+    return np.where(seen.has_charging, log_bc - usual + flat, size), ratio, usual

@@ -58,7 +58,7 @@ def spread_over_all(readers: Sequence[Reader], held: View) -> LineParameters | N
         return None
     (wanted, spread), (value, by_coordinate, _) = known, slope
     by_secret = [_sum_over(held.seen, one) for one in by_coordinate]
-    room = [2 * one**2 for one in held.scale]
+    room = [2 * one.scale**2 for one in held.noise]
     variance = sum(float(np.sum(held.seen.share * v * j * j)) for v, j in zip(room, by_secret, strict=True))
     gain = (wanted - value) / (variance + spread**2)
     seen = held.seen
@@ -98,7 +98,7 @@ def _invert(
     wanted, spread = known
     move, best = 0.0, -1
     guess: LineParameters | None = None
-    scales = np.array([float(one[mine].mean()) for one in held.scale])
+    scales = np.array([float(one.scale[mine].mean()) for one in held.noise])
     for _ in range(2):
         own = _moved(held, mine, best, move)
         slope = _slope(held, others.around(mine, own), near, mine)
@@ -133,7 +133,7 @@ def _slope(
         return None
     gradient = cost_gradient(grid, lines, solution) / solution.cost
     at = seen(Network(grid, lines))
-    here = View(Network(grid, lines), at, held.scale, held.charging_exact)
+    here = View(Network(grid, lines), at, held.noise, held.charging_exact)
     values = (at.size, at.ratio, at.charging)
     exists = (np.ones(grid.n_line, dtype=bool), at.has_ratio, at.has_charging & (not held.charging_exact))
     result = []

@@ -10,6 +10,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray
 from gridveil.check.leaks.coordinates import Seen, lines_of, seen
+from gridveil.check.leaks.posterior import Noise
 from gridveil.grid import LineKind, LineParameters, Network, OperatingPoint
 
 UNKNOWN_SCALE = 0.1
@@ -39,12 +40,12 @@ class Reader:
     state: OperatingPoint | None = None
 
 
-class NoiseScale(NamedTuple):
-    """The Laplace scale of the noise on every line's ln|z| and ln(x/r) and ln(bc/x), as far as a reader can tell."""
+class LineNoise(NamedTuple):
+    """The noise on every line's ln|z|, ln(x/r) and ln(bc/x), as far as a reader can tell."""
 
-    size: FloatArray
-    ratio: FloatArray
-    charging: FloatArray
+    size: Noise
+    ratio: Noise
+    charging: Noise
 
 
 def reader_from_manifest(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,20 +66,21 @@ def _rounding(cost: float, digits: int) -> float:
     return float(10.0 ** (np.floor(np.log10(cost)) - digits + 1) / cost / np.sqrt(12.0))
 
 
-def noise_scale(reader: Reader) -> NoiseScale:
+def line_noise(reader: Reader) -> LineNoise:
     """The noise of every line in log coordinates.
 
-    Noise on a conductance, small beside it, is noise on its logarithm, by its share of the released value. Charging is
-    then released as it is, so ln(bc/x) has the noise of x.
+    Noise on a conductance is relative to the released one. Charging is then released as it is, so ln(bc/x) has the
+    noise of x.
     """
     n, scale = reader.network.grid.n_line, UNKNOWN_SCALE if reader.scale is None else reader.scale
     if reader.mechanism not in ("additive", "paper"):
-        return NoiseScale(*(np.full(n, max(scale, EXACT)) for _ in range(3)))
+        return LineNoise(*(Noise(np.full(n, max(scale, EXACT))) for _ in range(3)))
     lines, kind = reader.network.lines, reader.network.grid.lines.kind
     secret = np.abs(np.where(kind == LineKind.LOSSLESS, lines.b, lines.g))
     size = np.clip(scale / np.maximum(secret, 1e-12), EXACT, WIDEST)
     size = np.where(kind == LineKind.NEGATIVE_RESISTANCE, EXACT, size)
-    return NoiseScale(size, np.full(n, EXACT if reader.mechanism == "paper" else TWO_DIGITS), size)
+    digits = np.full(n, EXACT if reader.mechanism == "paper" else TWO_DIGITS)
+    return LineNoise(Noise(size, 1), Noise(digits), Noise(size, -1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +92,14 @@ class View:
 
     network: Network
     seen: Seen
-    scale: NoiseScale
+    noise: LineNoise
     charging_exact: bool
 
 
 def view(reader: Reader) -> View:
     """What one release shows."""
     exact = reader.mechanism in ("additive", "paper")
-    return View(reader.network, seen(reader.network), noise_scale(reader), exact)
+    return View(reader.network, seen(reader.network), line_noise(reader), exact)
 
 
 def lines_from(held: View, size: FloatArray, ratio: FloatArray, charging: FloatArray) -> LineParameters:

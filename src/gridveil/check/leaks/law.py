@@ -33,7 +33,7 @@ def _moved(held: View, generator: np.random.Generator) -> FloatArray:
     """|x'/x − 1| of every line for one draw; lines of one secret move together."""
     seen = held.seen
     count = int(seen.group.max()) + 1
-    size, ratio = (generator.laplace(size=count)[seen.group] * scale for scale in (held.scale.size, held.scale.ratio))
+    size, ratio = (generator.laplace(size=count)[seen.group] * noise.scale for noise in held.noise[:2])
     if held.charging_exact:  # noise on a conductance, of which x is the inverse
         return np.abs(1.0 / np.where(size == -1, 1e-9, 1.0 + size) - 1.0)
     before = np.where(seen.has_ratio, _angle(seen.ratio), 0.0)

@@ -21,8 +21,27 @@ class Points(NamedTuple):
     weight: FloatArray
 
 
-def laplace(distance: FloatArray, scale: FloatArray) -> FloatArray:
-    """Logarithm of the Laplace density."""
+class Noise(NamedTuple):
+    """Laplace noise of every line, as it looks in a logarithm.
+
+    `bend` = 0: it was added to the logarithm. `bend` = 1: it was added to a number and the logarithm is that of the
+    inverse, as a conductance's noise in ln|z|; the scale is relative to the released number. `bend` = −1: to a number
+    and its own logarithm.
+    """
+
+    scale: FloatArray
+    bend: int = 0
+
+    def of(self, here: BoolArray) -> Noise:
+        """The noise of some lines."""
+        return Noise(self.scale[here], self.bend)
+
+
+def likelihood(distance: FloatArray, noise: Noise) -> FloatArray:
+    """Logarithm of how likely noise moved a logarithm by `distance` (released less true), by row."""
+    if noise.bend:
+        distance = 1.0 - np.exp(np.clip(noise.bend * distance, -50.0, 50.0))
+    scale = noise.scale[:, None]
     result: FloatArray = -np.abs(distance) / scale - np.log(2 * scale)
     return result
 
@@ -33,26 +52,26 @@ def gaussian(distance: FloatArray, spread: FloatArray) -> FloatArray:
     return result
 
 
-def under_prior(seen: FloatArray, scale: FloatArray, mean: FloatArray, spread: FloatArray) -> Points:
+def under_prior(seen: FloatArray, noise: Noise, mean: FloatArray, spread: FloatArray) -> Points:
     """Points of a Gaussian prior seen through Laplace noise; weights are density times the width of a step.
 
     The points lie finely about the prior's mean and about the released value, by the widths of both.
     """
     line = np.linspace(-1, 1, HALF)
     shape = SPAN * np.sign(line) * line**2
-    near_prior, near_seen = mean[:, None] + spread[:, None] * shape, seen[:, None] + 2 * scale[:, None] * shape
+    near_prior, near_seen = mean[:, None] + spread[:, None] * shape, seen[:, None] + 2 * noise.scale[:, None] * shape
     value = np.sort(np.concatenate([near_prior, near_seen], axis=1), axis=1)
     step = np.empty_like(value)
     step[:, 1:-1] = 0.5 * (value[:, 2:] - value[:, :-2])
     step[:, 0], step[:, -1] = value[:, 1] - value[:, 0], value[:, -1] - value[:, -2]
     prior = gaussian(value - mean[:, None], spread[:, None])
-    weight = np.log(np.maximum(step, 1e-300)) + prior + laplace(seen[:, None] - value, scale[:, None])
+    weight = np.log(np.maximum(step, 1e-300)) + prior + likelihood(seen[:, None] - value, noise)
     return Points(value, weight)
 
 
 def within(
     seen: FloatArray,
-    scale: FloatArray,
+    noise: Noise,
     mean: FloatArray,
     spread: FloatArray,
     low: FloatArray,
@@ -62,7 +81,7 @@ def within(
     """Points of an interval that somebody names: how dense the prior is there, seen through the noise."""
     place = (np.arange(count) + 0.5) / count
     value = low[:, None] + (high - low)[:, None] * place
-    weight = gaussian(value - mean[:, None], spread[:, None]) + laplace(seen[:, None] - value, scale[:, None])
+    weight = gaussian(value - mean[:, None], spread[:, None]) + likelihood(seen[:, None] - value, noise)
     return Points(value, weight - np.log(count))
 
 

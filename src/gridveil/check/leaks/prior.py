@@ -13,7 +13,7 @@ import numpy as np
 from gridveil.arrays import BoolArray, FloatArray
 from gridveil.check.leaks.coordinates import Seen
 from gridveil.check.leaks.knowledge import View
-from gridveil.check.leaks.posterior import best_guess, moments, under_prior
+from gridveil.check.leaks.posterior import Noise, best_guess, moments, under_prior
 from gridveil.grid import PublicGrid, line_levels_kv
 
 ROUNDS = 40
@@ -80,32 +80,32 @@ def broad(seen: FloatArray, share: FloatArray) -> Belief:
     return Belief(np.full(len(seen), mean), np.ones(len(seen)))
 
 
-def learn(seen: FloatArray, scale: FloatArray, columns: FloatArray, kind: BoolArray, share: FloatArray) -> Belief:
+def learn(seen: FloatArray, noise: Noise, columns: FloatArray, kind: BoolArray, share: FloatArray) -> Belief:
     """Learn a belief from released values, each of which counts by its share."""
     belief = broad(seen, share)
     for _ in range(ROUNDS if len(seen) else 0):
-        belief = refit(columns, kind, share, moments(under_prior(seen, scale, *belief)))
+        belief = refit(columns, kind, share, moments(under_prior(seen, noise, *belief)))
     return belief
 
 
 def shrunk(
-    seen: FloatArray, scale: FloatArray, exists: BoolArray, columns: FloatArray, kind: BoolArray, share: FloatArray
+    seen: FloatArray, noise: Noise, exists: BoolArray, columns: FloatArray, kind: BoolArray, share: FloatArray
 ) -> FloatArray:
     """Every value that exists, moved towards what is usual for such lines as far as noise and spread suggest."""
     result, here = seen.copy(), exists
-    belief = learn(seen[here], scale[here], columns[here], kind[here], share[here])
+    belief = learn(seen[here], noise.of(here), columns[here], kind[here], share[here])
     if np.any(here):
-        result[here] = best_guess(under_prior(seen[here], scale[here], *belief))
+        result[here] = best_guess(under_prior(seen[here], noise.of(here), *belief))
     return result
 
 
 def engineering(held: View, *more: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """ln|z|, ln(x/r) and ln(bc/x) of every line as an engineer would expect them; `more` columns explain ln|z|."""
-    seen, scale, kind = held.seen, held.scale, is_transformer(held.network.grid)
+    seen, noise, kind = held.seen, held.noise, is_transformer(held.network.grid)
     columns = public_columns(held.network.grid, seen)
     every = np.ones(len(kind), dtype=bool)
     return (
-        shrunk(seen.size, scale.size, every, np.column_stack([columns, *more]), kind, seen.share),
-        shrunk(seen.ratio, scale.ratio, seen.has_ratio, columns, kind, seen.share),
-        shrunk(seen.charging, scale.charging, seen.has_charging, columns, kind, seen.share),
+        shrunk(seen.size, noise.size, every, np.column_stack([columns, *more]), kind, seen.share),
+        shrunk(seen.ratio, noise.ratio, seen.has_ratio, columns, kind, seen.share),
+        shrunk(seen.charging, noise.charging, seen.has_charging, columns, kind, seen.share),
     )

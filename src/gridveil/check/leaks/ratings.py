@@ -18,7 +18,7 @@ import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.check.leaks.coordinates import Seen
-from gridveil.check.leaks.knowledge import NoiseScale, Reader, view
+from gridveil.check.leaks.knowledge import LineNoise, Reader, view
 from gridveil.check.leaks.posterior import Points, gaussian, mixed, moments, only, total, under_prior, within
 from gridveil.check.leaks.prior import Belief, broad, is_transformer, public_columns, refit
 from gridveil.grid import Network, PublicGrid, line_levels_kv
@@ -104,7 +104,7 @@ def intervals(grid: PublicGrid, theta: FloatArray) -> Intervals:
     return Intervals((top - high, top - low), told_ratio, rated, high)
 
 
-def explain(grid: PublicGrid, seen: Seen, scale: NoiseScale) -> Explained:
+def explain(grid: PublicGrid, seen: Seen, noise: LineNoise) -> Explained:
     """The angle and the recipe under which ratings and released values are most likely."""
     limit = np.abs(grid.lines.angle_max)
     own = np.where((limit > 0) & (limit <= np.pi / 2), limit, np.deg2rad(ANGLES[0]))
@@ -112,20 +112,21 @@ def explain(grid: PublicGrid, seen: Seen, scale: NoiseScale) -> Explained:
     if not any(np.allclose(own, one) for one in angles):
         angles.append(own)
     tried = [intervals(grid, theta) for theta in angles]
-    found = [explain_by(grid, seen, scale, told, recipe) for told in tried for recipe in RECIPES]
+    found = [explain_by(grid, seen, noise, told, recipe) for told in tried for recipe in RECIPES]
     return max(found, key=lambda one: one.evidence)
 
 
 def likeliest_scale(network: Network) -> float:
     """The noise scale of a `log` release of which nothing was told: the one with the most evidence."""
-    found = {}
+    told, found = intervals(network.grid, np.full(network.grid.n_line, np.deg2rad(ANGLES[0]))), {}
     for scale in UNKNOWN_SCALES:
         held = view(Reader(network, "log", scale))
-        found[scale] = explain(network.grid, held.seen, held.scale).evidence
+        tried = (explain_by(network.grid, held.seen, held.noise, told, recipe) for recipe in RECIPES)
+        found[scale] = max(one.evidence for one in tried)
     return max(found, key=lambda one: found[one])
 
 
-def explain_by(grid: PublicGrid, seen: Seen, scale: NoiseScale, told: Intervals, recipe: Recipe) -> Explained:
+def explain_by(grid: PublicGrid, seen: Seen, noise: LineNoise, told: Intervals, recipe: Recipe) -> Explained:
     """What ratings tell by one recipe."""
     stories, kind = recipe.stories, is_transformer(grid)
     columns = public_columns(grid, seen, rating=False)
@@ -133,7 +134,7 @@ def explain_by(grid: PublicGrid, seen: Seen, scale: NoiseScale, told: Intervals,
     rating = refit(columns, kind, seen.share * told.rated, (told.log_rating, np.zeros(len(kind))))
     possible = _possible(seen, told, recipe)
     shares, kinds = possible.copy(), kind.astype(np.int64) + 2 * seen.has_ratio
-    weighed = _weigh(seen, scale, told, (size, ratio, rating), stories, shares)
+    weighed = _weigh(seen, noise, told, (size, ratio, rating), stories, shares)
     for _ in range(ROUNDS):
         shares = _shares(weighed.weight, kinds, seen.share, stories) * possible
         size = refit(columns, kind, seen.share, moments(_spread(weighed.sizes, weighed.weight, stories, "size")))
@@ -141,7 +142,7 @@ def explain_by(grid: PublicGrid, seen: Seen, scale: NoiseScale, told: Intervals,
         ratio = refit(columns, kind, seen.share * seen.has_ratio, moment)
         unknown = weighed.weight[:, 0] * seen.share * told.rated
         rating = refit(columns, kind, unknown, (told.log_rating, np.zeros(len(kind))))
-        weighed = _weigh(seen, scale, told, (size, ratio, rating), stories, shares)
+        weighed = _weigh(seen, noise, told, (size, ratio, rating), stories, shares)
     explained = float(1.0 - np.average(weighed.weight[:, 0], weights=seen.share))
     sizes = _spread(weighed.sizes, weighed.weight, stories, "size")
     ratios = _spread(weighed.ratios, weighed.weight, stories, "ratio")
@@ -172,24 +173,24 @@ def _possible(seen: Seen, told: Intervals, recipe: Recipe) -> FloatArray:
 
 def _weigh(
     seen: Seen,
-    scale: NoiseScale,
+    noise: LineNoise,
     told: Intervals,
     belief: tuple[Belief, Belief, Belief],
     stories: tuple[Story, ...],
     shares: FloatArray,
 ) -> _Weighed:
     size, ratio, rating = belief
-    free = under_prior(seen.size, scale.size, *size)
+    free = under_prior(seen.size, noise.size, *size)
     sizes = {
         "free": free,
         "limit": only(free, (free.value <= told.size[1][:, None]) | ~told.rated[:, None]),
-        "told": within(seen.size, scale.size, *size, *told.size),
+        "told": within(seen.size, noise.size, *size, *told.size),
     }
-    free = under_prior(seen.ratio, scale.ratio, *ratio)
+    free = under_prior(seen.ratio, noise.ratio, *ratio)
     ratios = {
         "free": free,
         "limit": only(free, free.value >= told.ratio[0][:, None]),
-        "told": within(seen.ratio, scale.ratio, *ratio, *told.ratio),
+        "told": within(seen.ratio, noise.ratio, *ratio, *told.ratio),
     }
     of_size = {name: total(points) for name, points in sizes.items()}
     of_ratio = {name: np.where(seen.has_ratio, total(points), 0.0) for name, points in ratios.items()}

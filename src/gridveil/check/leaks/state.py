@@ -30,7 +30,7 @@ def from_state(reader: Reader, held: View) -> LineParameters | None:
         return None
     lines, system = held.network.lines, _balance(held.network, reader.state)
     value = np.concatenate([lines.g, lines.b, lines.bc])
-    room = diags_array((np.tile(held.scale.size, 3) * np.abs(value)) ** 2)
+    room = diags_array((np.tile(held.noise.size.scale, 3) * np.abs(value)) ** 2)
     missing = _wanted(held.network, reader.state) - system @ value
     normal = system @ room @ system.T
     damping = 1e-12 * max(float(normal.diagonal().max(initial=0.0)), 1e-12)
