@@ -6,18 +6,19 @@ import numpy as np
 
 from gridveil.arrays import FloatArray
 from gridveil.check.leaks.knowledge import View
-from gridveil.check.leaks.prior import engineering, is_transformer, public_columns, shrunk
+from gridveil.check.leaks.prior import HEAVY, engineering, is_transformer, public_columns, shrunk
 
 
 def by_charging(held: View) -> tuple[FloatArray, FloatArray, FloatArray]:
     """ln|z|, ln(x/r) and ln(bc/x) of every line, from its charging.
 
-    Charging released as it is, over the usual bc/x of such lines, is x. Charging with noise of its own tells |z| only as
-    far as lines with like bc/x are alike: the denoised ln(bc/x) is one column more of the engineer's.
+    Charging released as it is, over the usual bc/x of such lines, is x. Charging with noise of its own tells |z| only
+    as far as lines with like bc/x are alike: the denoised ln(bc/x) is one column more of the engineer's.
     """
     seen, grid = held.seen, held.network.grid
     columns = public_columns(grid, seen, rating=False)
-    usual = shrunk(seen.charging, held.noise.charging, seen.has_charging, columns, is_transformer(grid), seen.share)
+    noise, kind = held.noise.charging, is_transformer(grid)
+    usual = shrunk(seen.charging, noise, seen.has_charging, columns, kind, seen.share, HEAVY)
     if not held.charging_exact:
         middle = usual[seen.has_charging].mean() if np.any(seen.has_charging) else 0.0
         return engineering(held, np.where(seen.has_charging, usual - middle, 0.0))

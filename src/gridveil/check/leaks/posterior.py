@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,14 @@ class Noise(NamedTuple):
         return Noise(self.scale[here], self.bend)
 
 
+class Moments(NamedTuple):
+    """Mean and variance of every line's value, and how much each counts."""
+
+    mean: FloatArray
+    variance: FloatArray
+    weight: FloatArray
+
+
 def likelihood(distance: FloatArray, noise: Noise) -> FloatArray:
     """Logarithm of how likely noise moved a logarithm by `distance` (released less true), by row."""
     if noise.bend:
@@ -46,14 +55,15 @@ def likelihood(distance: FloatArray, noise: Noise) -> FloatArray:
     return result
 
 
-def gaussian(distance: FloatArray, spread: FloatArray) -> FloatArray:
-    """Logarithm of the Gaussian density."""
-    result: FloatArray = -0.5 * (distance / spread) ** 2 - np.log(spread * np.sqrt(2 * np.pi))
+def usual(distance: FloatArray, spread: FloatArray, tail: float) -> FloatArray:
+    """Logarithm of a prior density about its mean: Student's with `tail` degrees of freedom."""
+    constant = math.lgamma((tail + 1) / 2) - math.lgamma(tail / 2) - 0.5 * math.log(tail * math.pi)
+    result: FloatArray = constant - np.log(spread) - 0.5 * (tail + 1) * np.log1p((distance / spread) ** 2 / tail)
     return result
 
 
-def under_prior(seen: FloatArray, noise: Noise, mean: FloatArray, spread: FloatArray) -> Points:
-    """Points of a Gaussian prior seen through Laplace noise; weights are density times the width of a step.
+def under_prior(seen: FloatArray, noise: Noise, mean: FloatArray, spread: FloatArray, tail: float) -> Points:
+    """Points of a prior seen through Laplace noise; weights are density times the width of a step.
 
     The points lie finely about the prior's mean and about the released value, by the widths of both.
     """
@@ -64,7 +74,7 @@ def under_prior(seen: FloatArray, noise: Noise, mean: FloatArray, spread: FloatA
     step = np.empty_like(value)
     step[:, 1:-1] = 0.5 * (value[:, 2:] - value[:, :-2])
     step[:, 0], step[:, -1] = value[:, 1] - value[:, 0], value[:, -1] - value[:, -2]
-    prior = gaussian(value - mean[:, None], spread[:, None])
+    prior = usual(value - mean[:, None], spread[:, None], tail)
     weight = np.log(np.maximum(step, 1e-300)) + prior + likelihood(seen[:, None] - value, noise)
     return Points(value, weight)
 
@@ -74,6 +84,7 @@ def within(
     noise: Noise,
     mean: FloatArray,
     spread: FloatArray,
+    tail: float,
     low: FloatArray,
     high: FloatArray,
     count: int = 5,
@@ -81,7 +92,7 @@ def within(
     """Points of an interval that somebody names: how dense the prior is there, seen through the noise."""
     place = (np.arange(count) + 0.5) / count
     value = low[:, None] + (high - low)[:, None] * place
-    weight = gaussian(value - mean[:, None], spread[:, None]) + likelihood(seen[:, None] - value, noise)
+    weight = usual(value - mean[:, None], spread[:, None], tail) + likelihood(seen[:, None] - value, noise)
     return Points(value, weight - np.log(count))
 
 
@@ -104,11 +115,16 @@ def total(points: Points) -> FloatArray:
     return result
 
 
-def moments(points: Points) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance."""
+def moments(points: Points, mean: FloatArray, spread: FloatArray, tail: float) -> Moments:
+    """Mean, variance and weight of what is now thought of a line, given the prior it came from.
+
+    A value far out in the tail of the prior counts less, as expectation and maximisation for Student's density want it.
+    """
     share = np.exp(points.weight - np.maximum(total(points), -1e9)[:, None])
-    mean = np.sum(share * points.value, axis=1)
-    return mean, np.sum(share * (points.value - mean[:, None]) ** 2, axis=1)
+    share = share * (tail + 1) / (tail + ((points.value - mean[:, None]) / spread[:, None]) ** 2)
+    weight = np.maximum(np.sum(share, axis=1), 1e-12)
+    centre = np.sum(share * points.value, axis=1) / weight
+    return Moments(centre, np.sum(share * (points.value - centre[:, None]) ** 2, axis=1) / weight, weight)
 
 
 def best_guess(points: Points, tilt: float = 0.0) -> FloatArray:

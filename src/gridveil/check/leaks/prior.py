@@ -13,7 +13,7 @@ import numpy as np
 from gridveil.arrays import BoolArray, FloatArray
 from gridveil.check.leaks.coordinates import Seen
 from gridveil.check.leaks.knowledge import View
-from gridveil.check.leaks.posterior import Noise, best_guess, moments, under_prior
+from gridveil.check.leaks.posterior import Moments, Noise, best_guess, moments, under_prior
 from gridveil.grid import PublicGrid, line_levels_kv
 
 ROUNDS = 40
@@ -23,11 +23,16 @@ BEFORE = 4.0
 """The spread starts as if this many lines with 10 % had been seen: few lines cannot make it zero."""
 
 
+GAUSSIAN, HEAVY = 1000.0, 2.0
+"""Degrees of freedom. Sizes and ratios vary like Gaussians; of surge impedances most are equal and some are far off."""
+
+
 class Belief(NamedTuple):
-    """What is expected of a coordinate of every line before its own value is seen."""
+    """What is expected of a coordinate of every line before its own value is seen, as a density of Student's."""
 
     mean: FloatArray
     spread: FloatArray
+    tail: float = GAUSSIAN
 
 
 def is_transformer(grid: PublicGrid) -> BoolArray:
@@ -56,9 +61,10 @@ def public_columns(grid: PublicGrid, seen: Seen, *, rating: bool = True) -> Floa
     return np.stack([np.asarray(one, dtype=float) for one in columns], axis=1)
 
 
-def refit(columns: FloatArray, kind: BoolArray, weight: FloatArray, moment: tuple[FloatArray, FloatArray]) -> Belief:
+def refit(columns: FloatArray, kind: BoolArray, share: FloatArray, moment: Moments, tail: float = GAUSSIAN) -> Belief:
     """The belief that fits weighted means and variances best; lines and transformers have spreads of their own."""
-    mean, variance = moment
+    mean, variance, _ = moment
+    weight = share * moment.weight
     penalty = np.full(columns.shape[1], 1.0)
     penalty[0] = 1e-6
     plain = columns.T @ (weight[:, None] * columns)
@@ -69,31 +75,39 @@ def refit(columns: FloatArray, kind: BoolArray, weight: FloatArray, moment: tupl
     spread = np.empty(len(mean))
     for one in (False, True):
         here = kind == one
-        enough = float(np.sum(weight[here])) * max(1.0 - taken, 0.2) + BEFORE
+        enough = float(np.sum(share[here])) * max(1.0 - taken, 0.2) + BEFORE
         spread[here] = np.sqrt((float(np.sum(weight[here] * square[here])) + BEFORE * 0.01) / enough)
-    return Belief(fitted, np.maximum(spread, NARROWEST))
+    return Belief(fitted, np.maximum(spread, NARROWEST), tail)
 
 
-def broad(seen: FloatArray, share: FloatArray) -> Belief:
+def broad(seen: FloatArray, share: FloatArray, tail: float = GAUSSIAN) -> Belief:
     """Where learning starts: one mean for all, and a spread that excludes little."""
     mean = float(np.average(seen, weights=share)) if len(seen) else 0.0
-    return Belief(np.full(len(seen), mean), np.ones(len(seen)))
+    return Belief(np.full(len(seen), mean), np.ones(len(seen)), tail)
 
 
-def learn(seen: FloatArray, noise: Noise, columns: FloatArray, kind: BoolArray, share: FloatArray) -> Belief:
+def learn(
+    seen: FloatArray, noise: Noise, columns: FloatArray, kind: BoolArray, share: FloatArray, tail: float
+) -> Belief:
     """Learn a belief from released values, each of which counts by its share."""
-    belief = broad(seen, share)
+    belief = broad(seen, share, tail)
     for _ in range(ROUNDS if len(seen) else 0):
-        belief = refit(columns, kind, share, moments(under_prior(seen, noise, *belief)))
+        belief = refit(columns, kind, share, moments(under_prior(seen, noise, *belief), *belief), tail)
     return belief
 
 
 def shrunk(
-    seen: FloatArray, noise: Noise, exists: BoolArray, columns: FloatArray, kind: BoolArray, share: FloatArray
+    seen: FloatArray,
+    noise: Noise,
+    exists: BoolArray,
+    columns: FloatArray,
+    kind: BoolArray,
+    share: FloatArray,
+    tail: float = GAUSSIAN,
 ) -> FloatArray:
     """Every value that exists, moved towards what is usual for such lines as far as noise and spread suggest."""
     result, here = seen.copy(), exists
-    belief = learn(seen[here], noise.of(here), columns[here], kind[here], share[here])
+    belief = learn(seen[here], noise.of(here), columns[here], kind[here], share[here], tail)
     if np.any(here):
         result[here] = best_guess(under_prior(seen[here], noise.of(here), *belief))
     return result
@@ -107,5 +121,5 @@ def engineering(held: View, *more: FloatArray) -> tuple[FloatArray, FloatArray, 
     return (
         shrunk(seen.size, noise.size, every, np.column_stack([columns, *more]), kind, seen.share),
         shrunk(seen.ratio, noise.ratio, seen.has_ratio, columns, kind, seen.share),
-        shrunk(seen.charging, noise.charging, seen.has_charging, columns, kind, seen.share),
+        shrunk(seen.charging, noise.charging, seen.has_charging, columns, kind, seen.share, HEAVY),
     )

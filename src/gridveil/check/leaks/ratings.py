@@ -19,7 +19,7 @@ import numpy as np
 from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.check.leaks.coordinates import Seen
 from gridveil.check.leaks.knowledge import LineNoise, Reader, view
-from gridveil.check.leaks.posterior import Points, gaussian, mixed, moments, only, total, under_prior, within
+from gridveil.check.leaks.posterior import Moments, Points, mixed, moments, only, total, under_prior, usual, within
 from gridveil.check.leaks.prior import Belief, broad, is_transformer, public_columns, refit
 from gridveil.grid import Network, PublicGrid, line_levels_kv
 
@@ -131,17 +131,18 @@ def explain_by(grid: PublicGrid, seen: Seen, noise: LineNoise, told: Intervals, 
     stories, kind = recipe.stories, is_transformer(grid)
     columns = public_columns(grid, seen, rating=False)
     size, ratio = broad(seen.size, seen.share), broad(np.where(seen.has_ratio, seen.ratio, 1.0), seen.share)
-    rating = refit(columns, kind, seen.share * told.rated, (told.log_rating, np.zeros(len(kind))))
+    certain = Moments(told.log_rating, np.zeros(len(kind)), np.ones(len(kind)))
+    rating = refit(columns, kind, seen.share * told.rated, certain)
     possible = _possible(seen, told, recipe)
     shares, kinds = possible.copy(), kind.astype(np.int64) + 2 * seen.has_ratio
     weighed = _weigh(seen, noise, told, (size, ratio, rating), stories, shares)
     for _ in range(ROUNDS):
         shares = _shares(weighed.weight, kinds, seen.share, stories) * possible
-        size = refit(columns, kind, seen.share, moments(_spread(weighed.sizes, weighed.weight, stories, "size")))
-        moment = moments(_spread(weighed.ratios, weighed.weight, stories, "ratio"))
+        size = refit(columns, kind, seen.share, moments(_spread(weighed.sizes, weighed.weight, stories, "size"), *size))
+        moment = moments(_spread(weighed.ratios, weighed.weight, stories, "ratio"), *ratio)
         ratio = refit(columns, kind, seen.share * seen.has_ratio, moment)
         unknown = weighed.weight[:, 0] * seen.share * told.rated
-        rating = refit(columns, kind, unknown, (told.log_rating, np.zeros(len(kind))))
+        rating = refit(columns, kind, unknown, certain)
         weighed = _weigh(seen, noise, told, (size, ratio, rating), stories, shares)
     explained = float(1.0 - np.average(weighed.weight[:, 0], weights=seen.share))
     sizes = _spread(weighed.sizes, weighed.weight, stories, "size")
@@ -196,7 +197,7 @@ def _weigh(
     of_ratio = {name: np.where(seen.has_ratio, total(points), 0.0) for name, points in ratios.items()}
     # densities are those of the logarithm of the rating, of which x/r is 1/power times a function
     jacobian = -np.log(STAT_POWER)
-    chance = np.where(told.rated, gaussian(told.log_rating - rating.mean, rating.spread), 0.0)
+    chance = np.where(told.rated, usual(told.log_rating - rating.mean, rating.spread, rating.tail), 0.0)
     logs = np.stack(
         [
             of_size[one.size] + of_ratio[one.ratio] + (jacobian * (one.ratio == "told") if one.known else chance)
