@@ -6,7 +6,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray
 from gridveil.check.leaks.knowledge import View
-from gridveil.check.leaks.prior import HEAVY, engineering, is_transformer, public_columns, shrunk
+from gridveil.check.leaks.prior import CHARGINGS, engineering, is_transformer, public_columns, shrunk
 
 
 def by_charging(held: View) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -18,7 +18,7 @@ def by_charging(held: View) -> tuple[FloatArray, FloatArray, FloatArray]:
     seen, grid = held.seen, held.network.grid
     columns = public_columns(grid, seen, rating=False)
     noise, kind = held.noise.charging, is_transformer(grid)
-    usual = shrunk(seen.charging, noise, seen.has_charging, columns, kind, seen.share, HEAVY)
+    usual = shrunk(seen.charging, noise, seen.has_charging, columns, kind, seen.share, CHARGINGS)
     if not held.charging_exact:
         middle = usual[seen.has_charging].mean() if np.any(seen.has_charging) else 0.0
         return engineering(held, np.where(seen.has_charging, usual - middle, 0.0))

@@ -128,7 +128,8 @@ def _slope(
 ) -> tuple[float, tuple[FloatArray, FloatArray, FloatArray], OperatingPoint] | None:
     """ln cost, its derivative by every coordinate of every line, and the optimal point; `None` if there is none."""
     grid: PublicGrid = held.network.grid
-    solution = solve_opf(opf_model(grid), lines, options=SolverOptions(starts=1 if near is None else 2), near=near)
+    options = SolverOptions(max_iterations=150, starts=1 if near is None else 2)
+    solution = solve_opf(opf_model(grid), lines, options=options, near=near)
     if solution.status is not Status.OPTIMAL or not solution.cost > 0:
         return None
     gradient = cost_gradient(grid, lines, solution) / solution.cost

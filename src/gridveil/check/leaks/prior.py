@@ -19,12 +19,22 @@ from gridveil.grid import PublicGrid, line_levels_kv
 ROUNDS = 40
 NARROWEST = 0.02
 """A prior is never thought to be better than two per cent: the sample is small."""
-BEFORE = 4.0
-"""The spread starts as if this many lines with 10 % had been seen: few lines cannot make it zero."""
 
 
-GAUSSIAN, HEAVY = 1000.0, 2.0
-"""Degrees of freedom. Sizes and ratios vary like Gaussians; of surge impedances most are equal and some are far off."""
+class Nature(NamedTuple):
+    """How a coordinate varies among lines that look alike: as if `lines` with a `spread` had been seen before.
+
+    `tail` is the degrees of freedom of Student's density: a thousand is a Gaussian's.
+    """
+
+    tail: float
+    lines: float
+    spread: float
+
+
+SIZES, RATIOS = Nature(1000.0, 4.0, 0.1), Nature(1000.0, 15.0, 0.3)
+CHARGINGS = Nature(2.0, 4.0, 0.1)
+"""Of surge impedances most are equal and some are far off."""
 
 
 class Belief(NamedTuple):
@@ -32,7 +42,7 @@ class Belief(NamedTuple):
 
     mean: FloatArray
     spread: FloatArray
-    tail: float = GAUSSIAN
+    tail: float
 
 
 def is_transformer(grid: PublicGrid) -> BoolArray:
@@ -61,7 +71,7 @@ def public_columns(grid: PublicGrid, seen: Seen, *, rating: bool = True) -> Floa
     return np.stack([np.asarray(one, dtype=float) for one in columns], axis=1)
 
 
-def refit(columns: FloatArray, kind: BoolArray, share: FloatArray, moment: Moments, tail: float = GAUSSIAN) -> Belief:
+def refit(columns: FloatArray, kind: BoolArray, share: FloatArray, moment: Moments, nature: Nature = SIZES) -> Belief:
     """The belief that fits weighted means and variances best; lines and transformers have spreads of their own."""
     mean, variance, _ = moment
     weight = share * moment.weight
@@ -75,24 +85,24 @@ def refit(columns: FloatArray, kind: BoolArray, share: FloatArray, moment: Momen
     spread = np.empty(len(mean))
     for one in (False, True):
         here = kind == one
-        enough = float(np.sum(share[here])) * max(1.0 - taken, 0.2) + BEFORE
-        spread[here] = np.sqrt((float(np.sum(weight[here] * square[here])) + BEFORE * 0.01) / enough)
-    return Belief(fitted, np.maximum(spread, NARROWEST), tail)
+        enough = float(np.sum(share[here])) * max(1.0 - taken, 0.2) + nature.lines
+        spread[here] = np.sqrt((float(np.sum(weight[here] * square[here])) + nature.lines * nature.spread**2) / enough)
+    return Belief(fitted, np.maximum(spread, NARROWEST), nature.tail)
 
 
-def broad(seen: FloatArray, share: FloatArray, tail: float = GAUSSIAN) -> Belief:
+def broad(seen: FloatArray, share: FloatArray, nature: Nature = SIZES) -> Belief:
     """Where learning starts: one mean for all, and a spread that excludes little."""
     mean = float(np.average(seen, weights=share)) if len(seen) else 0.0
-    return Belief(np.full(len(seen), mean), np.ones(len(seen)), tail)
+    return Belief(np.full(len(seen), mean), np.ones(len(seen)), nature.tail)
 
 
 def learn(
-    seen: FloatArray, noise: Noise, columns: FloatArray, kind: BoolArray, share: FloatArray, tail: float
+    seen: FloatArray, noise: Noise, columns: FloatArray, kind: BoolArray, share: FloatArray, nature: Nature
 ) -> Belief:
     """Learn a belief from released values, each of which counts by its share."""
-    belief = broad(seen, share, tail)
+    belief = broad(seen, share, nature)
     for _ in range(ROUNDS if len(seen) else 0):
-        belief = refit(columns, kind, share, moments(under_prior(seen, noise, *belief), *belief), tail)
+        belief = refit(columns, kind, share, moments(under_prior(seen, noise, *belief), *belief), nature)
     return belief
 
 
@@ -103,11 +113,11 @@ def shrunk(
     columns: FloatArray,
     kind: BoolArray,
     share: FloatArray,
-    tail: float = GAUSSIAN,
+    nature: Nature = SIZES,
 ) -> FloatArray:
     """Every value that exists, moved towards what is usual for such lines as far as noise and spread suggest."""
     result, here = seen.copy(), exists
-    belief = learn(seen[here], noise.of(here), columns[here], kind[here], share[here], tail)
+    belief = learn(seen[here], noise.of(here), columns[here], kind[here], share[here], nature)
     if np.any(here):
         result[here] = best_guess(under_prior(seen[here], noise.of(here), *belief))
     return result
@@ -120,6 +130,6 @@ def engineering(held: View, *more: FloatArray) -> tuple[FloatArray, FloatArray, 
     every = np.ones(len(kind), dtype=bool)
     return (
         shrunk(seen.size, noise.size, every, np.column_stack([columns, *more]), kind, seen.share),
-        shrunk(seen.ratio, noise.ratio, seen.has_ratio, columns, kind, seen.share),
-        shrunk(seen.charging, noise.charging, seen.has_charging, columns, kind, seen.share, HEAVY),
+        shrunk(seen.ratio, noise.ratio, seen.has_ratio, columns, kind, seen.share, RATIOS),
+        shrunk(seen.charging, noise.charging, seen.has_charging, columns, kind, seen.share, CHARGINGS),
     )

@@ -20,7 +20,7 @@ from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.check.leaks.coordinates import Seen
 from gridveil.check.leaks.knowledge import LineNoise, Reader, view
 from gridveil.check.leaks.posterior import Moments, Points, mixed, moments, only, total, under_prior, usual, within
-from gridveil.check.leaks.prior import Belief, broad, is_transformer, public_columns, refit
+from gridveil.check.leaks.prior import RATIOS, Belief, broad, is_transformer, public_columns, refit
 from gridveil.grid import Network, PublicGrid, line_levels_kv
 
 ROUNDS = 30
@@ -140,7 +140,7 @@ def explain_by(grid: PublicGrid, seen: Seen, noise: LineNoise, told: Intervals, 
         shares = _shares(weighed.weight, kinds, seen.share, stories) * possible
         size = refit(columns, kind, seen.share, moments(_spread(weighed.sizes, weighed.weight, stories, "size"), *size))
         moment = moments(_spread(weighed.ratios, weighed.weight, stories, "ratio"), *ratio)
-        ratio = refit(columns, kind, seen.share * seen.has_ratio, moment)
+        ratio = refit(columns, kind, seen.share * seen.has_ratio, moment, RATIOS)
         unknown = weighed.weight[:, 0] * seen.share * told.rated
         rating = refit(columns, kind, unknown, certain)
         weighed = _weigh(seen, noise, told, (size, ratio, rating), stories, shares)
