@@ -96,7 +96,9 @@ def examine(truth: Network, readers: Sequence[Reader], *, true_state: bool = Fal
 
 
 def check_same(truth: Network, released: Sequence[Network]) -> None:
-    """Refuse what is not a release of this network."""
+    """Refuse what is not a release of this network, and a network without lines."""
+    if truth.grid.n_line == 0:
+        raise ReleaseError("the network has no line in service, so there is nothing to leak; check the branch table")
     for one in released:
         ends, theirs = truth.grid.lines, one.grid.lines
         if (
