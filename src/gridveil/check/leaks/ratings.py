@@ -11,7 +11,7 @@ the stories and the prior of |z| and x/r are learnt in turn, and the recipe with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,8 @@ from gridveil.grid import Network, PublicGrid, line_levels_kv
 
 ROUNDS = 30
 ANGLES = (15.0, 30.0)
+UNUSUAL = 3.0
+"""Evidence that another angle than the first must have more: public libraries name 15°, and their files bear it out."""
 STAT_CONSTANT, STAT_POWER, STAT_BASE = -5.0886, 0.4772, 100.0
 """The statistical rating: kV·exp(constant)·(x/r)^power, in units of 100 MVA."""
 UNKNOWN_SCALES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -112,7 +114,11 @@ def explain(grid: PublicGrid, seen: Seen, noise: LineNoise) -> Explained:
     if not any(np.allclose(own, one) for one in angles):
         angles.append(own)
     tried = [intervals(grid, theta) for theta in angles]
-    found = [explain_by(grid, seen, noise, told, recipe) for told in tried for recipe in RECIPES]
+    found = [
+        replace(one, evidence=one.evidence - (UNUSUAL if k else 0.0))
+        for k, told in enumerate(tried)
+        for one in (explain_by(grid, seen, noise, told, recipe) for recipe in RECIPES)
+    ]
     return max(found, key=lambda one: one.evidence)
 
 
