@@ -22,7 +22,7 @@ setup: .venv/.core
 demo: setup
 	$(BIN)/gridveil release case39_epri --epsilon 1 --alpha 0.1 --beta 0.01 --ledger build/demo.ledger --out build/demo --force
 	$(BIN)/gridveil verify build/demo
-	$(BIN)/gridveil leakcheck case39_epri build/demo/released.m
+	$(BIN)/gridveil leakcheck case39_epri build/demo || test $$? -eq 5 # a verdict other than clean is a finding, no fault
 
 test check: .venv/.dev
 	scripts/check

@@ -12,6 +12,7 @@ from gridveil.cli.cases import cases
 from gridveil.cli.exposure import exposure
 from gridveil.cli.gap import gap
 from gridveil.cli.info import info
+from gridveil.cli.leakcheck import leakcheck
 from gridveil.cli.ledger import app as ledger
 from gridveil.cli.opf import opf
 from gridveil.cli.output import EXIT_HELP
@@ -19,7 +20,7 @@ from gridveil.cli.profile import profile
 from gridveil.cli.release import release
 from gridveil.cli.report import figure, report
 from gridveil.cli.study import study
-from gridveil.cli.verify import leakcheck, verify
+from gridveil.cli.verify import verify
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -16,6 +16,8 @@ from rich.markup import escape
 
 from gridveil.errors import CertificateFailed, GridVeilError, RepairFailed, SolveError
 
+INTERNAL = "INTERNAL: compares with the original network; not for publication"
+
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 

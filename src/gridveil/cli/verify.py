@@ -1,4 +1,4 @@
-"""`gridveil verify DIR` and `gridveil leakcheck ORIGINAL RELEASED`: what others, and what the operator, can check."""
+"""`gridveil verify DIR`: what anybody can check of a release."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from gridveil.api import load, read_case
+from gridveil.api import load
 from gridveil.check.steps import StepComparison, compare_steps
 from gridveil.check.verify import verify as verify_bundle
 from gridveil.cli.opf import JsonOption
-from gridveil.cli.output import Exit, out, print_json, reporting
+from gridveil.cli.output import INTERNAL, Exit, out, print_json, reporting
 from gridveil.cli.release import check_rows, print_unused
-from gridveil.publish.leakcheck import leakcheck as check_leaks
 from gridveil.wall.certificate import stored
 from gridveil.wall.codec import to_plain
-
-INTERNAL = "INTERNAL: compares with the original network; not for publication"
 
 
 def verify(
@@ -61,42 +58,3 @@ def _print_steps(steps: Sequence[StepComparison]) -> None:
         released = f"{one.released_cost:,.2f}" if one.away is not None else "–"
         table.add_row(str(one.step), "promised" if one.used else "", f"{one.true_cost:,.2f}", released, away)
     out.print(table)
-
-
-def leakcheck(
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The true network: a file or a shipped case.")],
-    released: Annotated[str, typer.Argument(metavar="RELEASED", help="The released file.")],
-    as_json: JsonOption = False,
-) -> None:
-    """For the operator: how well each column of RELEASED predicts the true reactances. The output is INTERNAL."""
-    with reporting(as_json):
-        channels = check_leaks(read_case(original), read_case(released))
-        clean = not any(channel.leaks for channel in channels)
-        if as_json:
-            rows = [asdict(channel) for channel in channels]
-            print_json({"stamp": INTERNAL, "status": "clean" if clean else "leaks", "channels": rows})
-        else:
-            table = Table(
-                "channel",
-                "lines",
-                "median error of x",
-                "within 1 %",
-                "recovered",
-                "",
-                title=INTERNAL,
-                title_style="bold red",
-                title_justify="left",
-            )
-            for one in channels:
-                error = "–" if one.median_error == float("inf") else f"{one.median_error:.1%}"
-                mark = "[red]LEAKS[/]" if one.leaks else "[green]ok[/]"
-                table.add_row(
-                    one.name,
-                    str(one.lines),
-                    error,
-                    f"{one.share_within_1_percent:.0%}",
-                    str(one.recovered),
-                    f"{mark} {one.meaning}",
-                )
-            out.print(table)
-    raise SystemExit(int(Exit.OK if clean else Exit.CHECK_FAILED))

@@ -12,7 +12,7 @@ from gridveil.grid.network import (
     PublicGrid,
 )
 from gridveil.grid.physics import Violations, line_flows, operating_point, violations
-from gridveil.grid.topology import circuits, corridors, islands, line_levels_kv, reference_buses
+from gridveil.grid.topology import circuits, corridors, is_transformer, islands, line_levels_kv, reference_buses
 
 __all__ = [
     "Buses",
@@ -27,6 +27,7 @@ __all__ = [
     "Violations",
     "circuits",
     "corridors",
+    "is_transformer",
     "islands",
     "line_flows",
     "line_levels_kv",

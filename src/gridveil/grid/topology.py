@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from gridveil.arrays import FloatArray, IntArray
+from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.grid.network import PublicGrid
 
 
@@ -55,6 +55,12 @@ def circuits(grid: PublicGrid) -> IntArray:
         octave = np.floor(np.log2(grid.lines.rating / weakest[corridor]) - 1e-9)
     octave = np.where(np.isfinite(octave), np.maximum(octave, 0.0), -1.0).astype(np.int64)
     return np.unique(np.stack([corridor, octave], axis=1), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def is_transformer(grid: PublicGrid) -> BoolArray:
+    """Lines that change voltage or phase, by public data: a tap, a shift, or two base voltages."""
+    ends, kv = grid.lines, grid.buses.base_kv
+    return np.asarray((ends.tap != 1.0) | (ends.shift != 0.0) | (kv[ends.bus_from] != kv[ends.bus_to]))
 
 
 def line_levels_kv(grid: PublicGrid) -> FloatArray:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridveil.arrays import BoolArray, FloatArray, IntArray
-from gridveil.grid import LineParameters, PublicGrid, line_levels_kv
+from gridveil.arrays import FloatArray, IntArray
+from gridveil.grid import LineParameters, PublicGrid, is_transformer, line_levels_kv
 from gridveil.grid.ratings import bound_size, likely_angles
 from gridveil.wall.coordinates import (
     LogStructure,
@@ -155,9 +155,3 @@ def _regressors(grid: PublicGrid, line: IntArray, *, logarithm: bool) -> FloatAr
             if here.sum() >= _CLASS:
                 columns.append(here.astype(float))
     return np.stack(columns, axis=1)
-
-
-def is_transformer(grid: PublicGrid) -> BoolArray:
-    """Lines that change voltage or phase, by public data."""
-    ends, kv = grid.lines, grid.buses.base_kv
-    return np.asarray((ends.tap != 1.0) | (ends.shift != 0.0) | (kv[ends.bus_from] != kv[ends.bus_to]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import product
 from math import isfinite
 
 import numpy as np
@@ -244,11 +245,12 @@ def _frontier_mean(part: Results, measure: str) -> Mean | None:
 
 
 def frontier(results: Results) -> Section:
-    """Privacy against fidelity: small multiples over α, a series per ε."""
+    """Privacy against fidelity: small multiples over α, a series per ε; a chart for each source of the public cost."""
     charts = []
-    for case in results.values("case"):
+    for case, source in product(results.values("case"), results.values("source") or [None]):
         for mechanism in ordered(results.values("mechanism")):
             here, panels = results.where(case=case, mechanism=mechanism), []
+            here = here if source is None else here.where(source=source)
             for measure, (words, unit) in _FRONTIER.items():
                 series = []
                 for rank, epsilon in enumerate(results.values("epsilon")):
@@ -260,11 +262,11 @@ def frontier(results: Results) -> Section:
                 panels.append(Panel(words, tuple(series), "α", unit, x_log=True))
             charts.append(
                 Chart(
-                    f"What α and ε do on {case}, mechanism {mechanism}",
+                    f"What α and ε do on {case}, mechanism {mechanism}" + (f", cost {source}" if source else ""),
                     "Means with 95 % intervals. The first panel is the leak check's: the median error of the "
-                    "reactances as told by the channel that tells them best (released values, charging, ratings, "
-                    "ratios); the next two are what an honest user loses; the last two are what a flow attack with a "
-                    "budget of 10 % still finds and does.",
+                    "reactances as told by the attacker that tells them best (released values, engineering prior, "
+                    "ratings, charging, ratios, cost); the next two are what an honest user loses; the last two are "
+                    "what a flow attack with a budget of 10 % still finds and does.",
                     tuple(panels),
                     3,
                 )
@@ -279,5 +281,5 @@ def frontier(results: Results) -> Section:
 
     columns = [(f"{words} ({unit})", mean(measure)) for measure, (words, unit) in _FRONTIER.items()]
     columns.insert(1, ("by", channel))
-    sheet = sheet_of("Means with 95 % intervals", results, {**_SETTING, "epsilon": "ε"}, columns)
+    sheet = sheet_of("Means with 95 % intervals", results, {**_SETTING, "epsilon": "ε", "source": "cost"}, columns)
     return Section(tuple(charts), (sheet,))

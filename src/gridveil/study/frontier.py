@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from gridveil.api import gap
 from gridveil.attacks.attack import attack
+from gridveil.check.leaks.knowledge import Reader, reader_from_manifest
+from gridveil.check.leaks.verdict import best_attack
 from gridveil.grid import Network
-from gridveil.publish.leakcheck import Channel, reconstructions
 from gridveil.study.attacks import target
 from gridveil.study.declare import Row, Settings, Study
-from gridveil.study.draws import released, true_optimum
+from gridveil.study.draws import SOURCES, released, true_optimum
 from gridveil.study.gaps import true_gap
 
 
@@ -16,7 +17,7 @@ def frontier(network: Network, settings: Settings, seed: int) -> list[Row]:
     """Cost error, gap change, attack similarity, and how well the true reactances can be told from the release."""
     made = released(network, settings, seed)
     true, before, after = true_optimum(network), true_gap(network), gap(made.network)
-    best = closest(network, made.network)
+    best = best_attack(network, [Reader(made.network, **reader_from_manifest(made.manifest))])
     seen = attack(target(network, "switchable"), "released", budget=10.0, released=made.network)
     change = None if after.qc_pct is None or before.qc_pct is None else after.qc_pct - before.qc_pct
     return [
@@ -24,21 +25,11 @@ def frontier(network: Network, settings: Settings, seed: int) -> list[Row]:
             "cost_error_pct": 100 * abs(made.point.cost - true.cost) / abs(true.cost),
             "gap_change_points": change,
             "similarity": seen.similarity,
-            "reconstruction_error_pct": 100 * best.median_error,
+            "reconstruction_error_pct": 100 * best.x.median,
             "channel": best.name,
             "restored_pct": seen.restored_percent,
         }
     ]
-
-
-def closest(truth: Network, public: Network) -> Channel:
-    """The leak check's channel with the smallest error, of those that speak of most lines."""
-    channels = reconstructions(truth, public)
-    return min(
-        (one for one in channels if 2 * one.lines > truth.grid.n_line),
-        key=lambda one: one.median_error,
-        default=channels[0],
-    )
 
 
 FRONTIER = Study(
@@ -46,11 +37,13 @@ FRONTIER = Study(
     "Privacy against fidelity",
     "ours",
     ("case39_epri",),
-    {"mechanism": ("log",), "alpha": (0.01, 0.03, 0.1, 0.3, 1.0), "epsilon": (0.5, 1.0, 2.0)},
+    {
+        "mechanism": ("log",), "alpha": (0.01, 0.03, 0.1, 0.3, 1.0), "epsilon": (0.5, 1.0, 2.0), "source": SOURCES,
+    },
     {
         "cost_error_pct": float, "gap_change_points": float, "similarity": float, "reconstruction_error_pct": float,
         "channel": str, "restored_pct": float,
     },
     frontier,
-    version=2,
+    version=3,
 )  # fmt: skip

@@ -1,0 +1,50 @@
+"""`leakcheck`: from an original and its releases, as files, to a verdict. INTERNAL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gridveil.casefile import Case
+from gridveil.casefile import columns as c
+from gridveil.casefile.service import buses_in_service, generators_in_service
+from gridveil.casefile.to_network import to_network
+from gridveil.check.leaks.knowledge import Reader, reader_from_manifest
+from gridveil.check.leaks.verdict import LeakReport, check_same, examine
+from gridveil.errors import ReleaseError
+from gridveil.grid import Network, OperatingPoint, operating_point
+from gridveil.publish.manifest import Manifest
+
+
+def leakcheck(original: Case, released: Sequence[Case], manifests: Sequence[Manifest | None] = ()) -> LeakReport:
+    """Check one or several releases of a network; without a manifest a reader has to guess how large the noise is."""
+    if not released:
+        raise ReleaseError("there is no release to check; give one or more")
+    records = [*manifests, *[None] * (len(released) - len(manifests))]
+    truth = to_network(original)
+    check_same(truth, [to_network(one) for one in released])
+    readers = [reader_of(case, record) for case, record in zip(released, records, strict=True)]
+    return examine(truth, readers, true_state=any(_shows_state(original, one) for one in released))
+
+
+def reader_of(case: Case, manifest: Manifest | None = None) -> Reader:
+    """What a reader has of a released file and its manifest."""
+    network = to_network(case)
+    told = {} if manifest is None else reader_from_manifest(manifest)
+    return Reader(network, **told, state=_state(case, network))
+
+
+def _state(case: Case, network: Network) -> OperatingPoint:
+    bus, gen = case.bus[buses_in_service(case)], case.gen[generators_in_service(case)]
+    power = gen[:, [c.PG, c.QG]] / case.base_mva if len(gen) else np.zeros((0, 2))
+    return operating_point(
+        network.grid, network.lines, bus[:, c.VM], np.deg2rad(bus[:, c.VA]), power[:, 0], power[:, 1]
+    )
+
+
+def _shows_state(original: Case, released: Case) -> bool:
+    """Whether the released file has the voltages of the original's; a flat start says nothing."""
+    live = np.isin(original.bus[:, c.BUS_NUMBER], released.bus[:, c.BUS_NUMBER])
+    flat = np.ptp(released.bus[:, c.VA]) == 0
+    return bool(not flat and np.array_equal(original.bus[live][:, [c.VM, c.VA]], released.bus[:, [c.VM, c.VA]]))
