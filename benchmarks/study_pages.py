@@ -9,6 +9,7 @@ directory is written by hand, after looking; everything else comes from the resu
 from __future__ import annotations
 
 import argparse
+import subprocess
 from pathlib import Path
 
 from gridveil.files import write_whole
@@ -39,12 +40,17 @@ def findings(folder: Path) -> dict[str, str]:
     return {part.partition("\n")[0]: part.partition("\n")[2].strip() for part in parts}
 
 
+def commit() -> str:
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 def page(name: str, results: Path, target: Path) -> None:
     study, found = STUDIES[name], read_studies(results)[name]
     shown = section(name, found)
     parts = [
         f"# {study.title}",
-        f"`{name}`: {study.paper if study.paper != 'ours' else 'a study of ours'}.",
+        f"`{name}`: {study.paper if study.paper != 'ours' else 'a study of ours'}. Measured at commit {commit()}.",
         findings(target)[name],
     ]
     for number, chart in enumerate(shown.charts, 1):

@@ -65,6 +65,8 @@ def _print(report: LeakReport) -> None:
         table.add_row(one.name, str(one.x.lines), *errors, one.words)
     out.print(table)
     out.print("Of r, x and bc: the median error, and the shares of lines within 1 % and 10 %.")
+    if report.silent:
+        out.print(f"Without a way here: {'; '.join(report.silent)}.")
     out.print(f"best attacker: {report.best_attacker}, {report.best_error:.2%}; the noise: {report.noise_error:.2%}")
     out.print(escape(report.reason), soft_wrap=True)
     out.print(report.verdict)

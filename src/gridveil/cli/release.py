@@ -209,7 +209,7 @@ def _print_dry_run(
     table = _facts(f"would be released of {escape(case)}")
     table.add_row("mechanism", f"{plan.mechanism}, ε = {plan.epsilon:g}, α = {plan.alpha:g} {escape(words.unit_words)}")
     for change, distance in cost_of_changes(float(plan.alpha)) if words.unit == RELATIVE else []:
-        table.add_row("", f"a line {change}: {distance * loss:.2g}")
+        table.add_row("  loss by change of a line", f"{change}: {distance * loss:.2g}")
     reach = distances([(one.alpha, one.unit) for one in account.within])
     table.add_row(
         "loss, at most",

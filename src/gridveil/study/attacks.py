@@ -118,6 +118,7 @@ ATTACKS = Study(
     {"mechanism": RELEASES, "alpha": _ALPHAS},
     COLUMNS,
     attacks,
+    version=2,
 )
 ATTACKS_FINE = Study(
     "attacks-fine",
@@ -127,6 +128,7 @@ ATTACKS_FINE = Study(
     {"mechanism": RELEASES, "alpha": _ALPHAS},
     COLUMNS,
     attacks_fine,
+    version=2,
 )
 INTERDICTION = Study(
     "interdiction",
@@ -137,6 +139,7 @@ INTERDICTION = Study(
     COLUMNS,
     interdiction,
     draws=5,
+    version=2,
 )
 TIME_SERIES_ATTACKS = Study(
     "time-series-attacks",
@@ -146,6 +149,7 @@ TIME_SERIES_ATTACKS = Study(
     {"mechanism": RELEASES, "alpha": (0.01, 0.1), "steps": (4, 31)},
     COLUMNS,
     time_series_attacks,
+    version=2,
 )
 ATTACK_SCORE = Study(
     "attack-score",
@@ -155,4 +159,5 @@ ATTACK_SCORE = Study(
     {"mechanism": RELEASES, "alpha": (0.01, 0.1), "steps": (1, 4, 7, 15, 31)},
     {"similarity": float, "restored_pct": float},
     attack_score,
+    version=2,
 )

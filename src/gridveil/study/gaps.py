@@ -34,4 +34,5 @@ GAPS = Study(
     {"mechanism": RELEASES, "alpha": (0.001, 0.01, 0.1, 1.0), "beta": (0.01, 0.1)},
     {"relaxation": str, "original_pct": float, "released_pct": float},
     gaps,
+    version=2,
 )

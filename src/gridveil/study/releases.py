@@ -163,6 +163,7 @@ FEASIBILITY = Study(
     {"mechanism": (LAPLACE, *RELEASES), "alpha": ALPHAS},
     {"feasible": bool, "certified": bool, "detail": str},
     feasible,
+    version=2,
 )
 RESISTANCES = Study(
     "resistances",
@@ -173,6 +174,7 @@ RESISTANCES = Study(
     {"line": int, "bus_from": int, "bus_to": int, "r": float, "x": float, "released_r": float, "released_x": float},
     resistances,
     draws=10,
+    version=2,
 )
 COSTS = Study(
     "costs",
@@ -182,6 +184,7 @@ COSTS = Study(
     {"mechanism": (LAPLACE, *RELEASES), "alpha": ALPHAS, "beta": (0.01, 0.1)},
     {"feasible": bool, "cost": float, "difference_pct": float},
     costs,
+    version=2,
 )
 RUNTIMES = Study(
     "runtimes",
@@ -194,6 +197,7 @@ RUNTIMES = Study(
         "true_cost": float,
     },
     runtimes,
+    version=2,
 )  # fmt: skip
 PROMISE = Study(
     "promise",
@@ -220,5 +224,5 @@ SCALE = Study(
     },
     scale,
     draws=3,
-    version=2,
+    version=3,
 )  # fmt: skip

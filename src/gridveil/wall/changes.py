@@ -8,11 +8,11 @@ from gridveil.grid import Buses, CostCurves, Generators, LineParameters, Lines, 
 from gridveil.wall.coordinates import distance
 
 CHANGES = (
-    ("ten per cent longer: resistance, reactance and charging", (1.1, 1.1, 1.1)),
-    ("impedance ten per cent larger, charging kept", (1.1, 1.1, 1.0)),
-    ("reactance alone ten per cent larger", (1.0, 1.1, 1.0)),
-    ("reactance alone ten per cent smaller", (1.0, 0.9, 1.0)),
-    ("reactance ten per cent larger, resistance and charging ten per cent smaller", (0.9, 1.1, 0.9)),
+    ("ten per cent longer (resistance, reactance and charging grow)", (1.1, 1.1, 1.1)),
+    ("impedance 10 % larger, charging as before", (1.1, 1.1, 1.0)),
+    ("reactance alone 10 % larger", (1.0, 1.1, 1.0)),
+    ("reactance alone 10 % smaller", (1.0, 0.9, 1.0)),
+    ("reactance 10 % larger, resistance and charging 10 % smaller", (0.9, 1.1, 0.9)),
 )
 """Changes of one line: words, and the factors on r, x and bc."""
 ORDINARY = (0.02, 0.1, 0.05)

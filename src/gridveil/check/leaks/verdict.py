@@ -70,6 +70,8 @@ class LeakReport:
     best_error: float
     noise_error: float
     attackers: tuple[Attacked, ...]
+    silent: tuple[str, ...] = ()
+    """Attackers who have no way here: one release cannot be averaged, a cost that was not told not be inverted."""
 
 
 def best_attack(truth: Network, readers: Sequence[Reader]) -> Attacked:
@@ -92,7 +94,9 @@ def examine(truth: Network, readers: Sequence[Reader], *, true_state: bool = Fal
     else:
         reason = f"the best attacker is off by {best.x.median:.2%}, and the noise alone would leave {noise:.2%}"
         verdict = "clean"
-    return LeakReport(verdict, reason, best.name, best.x.median, noise, rows)
+    spoke = {one.name for one in rows}
+    silent = tuple(name for name in (*(one.name for one in ATTACKERS), KNOWS_OTHERS) if name not in spoke)
+    return LeakReport(verdict, reason, best.name, best.x.median, noise, rows, silent)
 
 
 def check_same(truth: Network, released: Sequence[Network]) -> None:
