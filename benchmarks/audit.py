@@ -21,9 +21,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.release_audit import audit, is_adjacent, pairs_within
+from tests.release_audit import collect, compare, is_adjacent, pairs_within
 
 import gridveil as gv
+from gridveil.privacy.noise import SeededNoise
 
 ALPHA, S = 0.1, 0.0025
 
@@ -33,18 +34,16 @@ def run(arguments: argparse.Namespace) -> None:
     done = {tuple(json.loads(line)["key"]) for line in path.read_text().splitlines()} if path.exists() else set()
     plan = gv.Plan(1.0, ALPHA, 0.05)
     for case in arguments.cases.split(","):
-        for number, pair in enumerate(pairs_within(gv.load(f"case{case}"), ALPHA, S, arguments.pairs)):
+        network, noise = gv.load(f"case{case}"), SeededNoise(int(case))
+        ones = None
+        for number, pair in enumerate(pairs_within(network, ALPHA, S, arguments.pairs)):
             if (case, number) in done:
                 continue
-            found = audit(pair, plan, arguments.draws, seed=number)
-            row = {
-                "key": (case, number),
-                "adjacent": is_adjacent(pair, ALPHA),
-                "moved": pair.moved,
-                "draws": arguments.draws,
-            }
+            ones = ones or collect(network, plan, arguments.draws, noise)
+            found = compare(pair, ones, collect(pair.other, plan, arguments.draws, noise))
+            row = {"key": (case, number), "adjacent": is_adjacent(pair, ALPHA), "moved": pair.moved}
             with path.open("a") as stream:
-                stream.write(json.dumps({**row, "bounds": found}) + "\n")
+                stream.write(json.dumps({**row, "draws": arguments.draws, "bounds": found}) + "\n")
 
 
 def show(path: Path) -> None:

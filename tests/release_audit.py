@@ -97,32 +97,49 @@ def numbers(made: Release | None, pair: Pair, kappas: tuple[float, float]) -> di
     }
 
 
-def audit(
-    pair: Pair,
+def collect(
+    network: Network,
     plan: gv.Plan,
     draws: int,
+    noise: SeededNoise,
     profile: Profile | None = None,
-    seed: int = 0,
-    confidence: float = 0.999,
     make: Callable[..., Release] = release,
+) -> list[Release | None]:
+    """Whole releases of a network; `None` where one was refused."""
+    found: list[Release | None] = []
+    for _ in range(draws):
+        try:
+            found.append(make(split(network), plan, noise=noise, workshop=Workshop, profile=profile))
+        except ReleaseError:
+            found.append(None)
+    return found
+
+
+def compare(
+    pair: Pair,
+    ones: list[Release | None],
+    others: list[Release | None],
+    profile: Profile | None = None,
+    confidence: float = 0.999,
 ) -> dict[str, float]:
-    """The lower bound that each statistic gives; the loss is at least the largest, with the confidence of all together."""
-    noise = SeededNoise(seed)
+    """The lower bound that each statistic gives; the loss is at least the largest, with this confidence of all together."""
     kappas = surcharge(pair.one, profile), surcharge(pair.other, profile)
-    rows: list[list[dict[str, float]]] = [[], []]
-    for side, network in enumerate((pair.one, pair.other)):
-        for _ in range(draws):
-            try:
-                made = make(split(network), plan, noise=noise, workshop=Workshop, profile=profile)
-            except ReleaseError:
-                made = None
-            rows[side].append(numbers(made, pair, kappas))
+    rows = [[numbers(made, pair, kappas) for made in side] for side in (ones, others)]
     names = list(rows[0][0])
     each = 1.0 - (1.0 - confidence) / len(names)
     return {
         name: lower_bound(np.array([row[name] for row in rows[0]]), np.array([row[name] for row in rows[1]]), each)
         for name in names
     }
+
+
+def audit(
+    pair: Pair, plan: gv.Plan, draws: int, profile: Profile | None = None, seed: int = 0, confidence: float = 0.999
+) -> dict[str, float]:
+    """Releases of both networks of a pair, compared."""
+    noise = SeededNoise(seed)
+    ones, others = (collect(one, plan, draws, noise, profile) for one in (pair.one, pair.other))
+    return compare(pair, ones, others, profile, confidence)
 
 
 def is_adjacent(pair: Pair, alpha: float) -> bool:

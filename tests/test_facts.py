@@ -143,6 +143,8 @@ def test_sources(source: str, tmp_path: Path) -> None:
         assert answer.scale == pytest.approx(0.0125)
         assert cost.low is not None and cost.high is not None and cost.low < cost.value < cost.high
         assert "0.8*d/0.1 + 0.2*D/0.0025" in privacy.statement
+    assert (made.certificate.truth is not None) is (source == "private")
+    assert gv.verify(tmp_path / "out").truth == made.certificate.truth
 
 
 def test_what_is_not_needed_is_not_asked_and_not_charged(tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ def foreign_certificate(stored: StoredCertificate, certified: Certificate) -> li
     unused = [(one.step, one.status) for one in stored.unused_steps]
     if unused != [(one.step, one.status) for one in certified.unused]:
         faults.append("unused steps that end otherwise")
+    if stored.truth != certified.truth:
+        faults.append("another interval of the true cost")
     return faults if stored.passed else [*faults, "it does not say that it passed"]
 
 

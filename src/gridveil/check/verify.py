@@ -20,7 +20,7 @@ from gridveil.publish import bundle
 from gridveil.publish.manifest import Manifest
 from gridveil.repair.certify import certify, report_unused
 from gridveil.repair.repair import promised
-from gridveil.wall.certificate import Certificate, Check, CheckKind, StoredCertificate
+from gridveil.wall.certificate import Certificate, Check, CheckKind, StoredCertificate, true_cost
 from gridveil.wall.codec import from_json
 from gridveil.wall.draw import Fidelity, Snapshot
 from gridveil.wall.facts import Fact, FactKind
@@ -56,13 +56,14 @@ def verify(directory: Path | str) -> Certificate:
     certified = certify(grid, lines, (point, *[None] * (len(snapshots) - 1)), snapshots, fidelity, alone)
     costs = {one.step: one.value for one in record.public_inputs if one.kind is FactKind.UNUSED_COST and one.step}
     used = [one.step for one in snapshots]
-    certified = replace(certified, unused=report_unused(grid, lines, profile, used, costs))
+    unused = report_unused(grid, lines, profile, used, costs)
+    certified = replace(certified, unused=unused, truth=true_cost(record.public_inputs))
     try:
         faults = foreign_certificate(from_json(stored_text, StoredCertificate), certified)
     except ReleaseError as error:
         faults = [f"it cannot be read ({error})"]
     checks.append(_count(CheckKind.STORED, faults))
-    return Certificate((*checks, *certified.checks), certified.unused)
+    return replace(certified, checks=(*checks, *certified.checks))
 
 
 def _snapshots(facts: Sequence[Fact], profile: Profile) -> list[Snapshot]:

@@ -268,8 +268,8 @@ def _print_release(case: str, target: Path, made: Release) -> None:
         f"{cost.value:,.2f} ({cost.source})",
         f"{released:,.2f} ({released / cost.value - 1:+.2%})",
     )
-    if cost.low is not None and cost.high is not None and cost.source is Source.PRIVATE:
-        table.add_row("  the true one, with 95 %", f"{cost.low:,.0f} to {cost.high:,.0f}", "")
+    if (truth := made.certificate.truth) is not None:
+        table.add_row(f"  the true one, with {truth.certainty:.0%}", f"{truth.low:,.0f} to {truth.high:,.0f}", "")
     if privacy.differentially_private:
         table.add_row("privacy", f"ε = {privacy.epsilon:g}, α = {privacy.alpha:g}", _spent(made))
     for given in privacy.given:

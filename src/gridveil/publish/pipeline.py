@@ -34,6 +34,7 @@ from gridveil.repair.child import ChildWorkshop
 from gridveil.sealed.facts import Truth
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import SecretNetwork
+from gridveil.wall.certificate import true_cost
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import AIM, Fact, FactKind, Source
 from gridveil.wall.mechanisms import COST, SURCHARGE
@@ -212,7 +213,7 @@ def _publish(public: _Public, result: Repair, noise: Noise, loss: float, purse: 
     alone = tuple((~public.noisy.protected).nonzero()[0].tolist())
     certificate = certify(again.grid, again.lines, result.points, snapshots, plan.fidelity, alone, from_written=True)
     in_bounds = bounds_check(again.grid, again.lines, public.noisy, plan.bound_factor * result.widening)
-    certificate = replace(certificate, checks=(*certificate.checks, in_bounds))
+    certificate = replace(certificate, checks=(*certificate.checks, in_bounds), truth=true_cost(public.facts))
     if not certificate.passed:
         raise CertificateFailed(
             f"the repaired network fails its own certificate ({', '.join(certificate.failed)}) and is not released; "

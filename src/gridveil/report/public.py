@@ -39,7 +39,7 @@ def public_report(release: Release) -> str:
         cost=_costs(release),
         checks=_checks(release),
         statement=[
-            budget(privacy.parts.lines.epsilon, words.name),
+            budget(_asked(privacy), words.name),
             reach(privacy.alpha, words.name),
             *changes(privacy.parts.lines.epsilon, privacy.alpha, words.name),
             *_conditions(privacy),
@@ -53,6 +53,12 @@ def public_report(release: Release) -> str:
         files=[bundle.NETWORK, bundle.CERTIFICATE, *([bundle.PROFILE] if record.horizon else [])],
         beta=number(100 * record.fidelity.beta),
     )
+
+
+def _asked(privacy: Privacy) -> float:
+    """The ε of this release: that of the lines, and that of the cost if it was asked for."""
+    cost = privacy.parts.cost
+    return privacy.parts.lines.epsilon + (cost.epsilon if cost is not None and cost.asked else 0.0)
 
 
 def _costs(release: Release) -> dict[str, str]:
@@ -92,8 +98,14 @@ def _conditions(privacy: Privacy) -> list[str]:
     words = []
     if cost is not None and cost.asked:
         words.append(
-            f"The dispatch cost was asked for and noised: {number(cost.epsilon)} of ε protects changes that move it by "
-            f"up to {number(100 * cost.reach)} %. A corridor whose change moves it more, a bottleneck, has less."
+            f"Of this ε, {number(privacy.parts.lines.epsilon)} is for the lines and {number(cost.epsilon)} for the dispatch "
+            f"cost, which was asked for and noised: neighbours are those that also differ in it by "
+            f"{number(100 * cost.reach)} % at most. A corridor whose change moves it more, a bottleneck, has less."
+        )
+    elif cost is not None:
+        words.append(
+            f"The dispatch cost was not asked for, since the noisy lines tell it well enough: {number(cost.epsilon)} of the "
+            f"planned ε = {number(privacy.epsilon)} was not spent."
         )
     if privacy.given:
         words.append(

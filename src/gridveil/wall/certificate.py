@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from gridveil.wall.facts import CERTAINTY, Fact, FactKind, Source
+
 
 class CheckKind(StrEnum):
     """What a check is about. The first group is part of every certificate, the second of `verify` alone."""
@@ -110,11 +112,32 @@ class UnusedStep:
 
 
 @dataclass(frozen=True)
+class TrueCost:
+    """Where the original's dispatch cost lies with 95 %, by the law of the noise on a private answer."""
+
+    low: float
+    high: float
+    certainty: float
+
+
+def true_cost(facts: Sequence[Fact]) -> TrueCost | None:
+    """What a private cost of a single step says of the truth; `None` where nothing follows from the noise."""
+    costs = [one for one in facts if one.kind is FactKind.COST]
+    if len(costs) != 1 or costs[0].source is not Source.PRIVATE or costs[0].low is None or costs[0].high is None:
+        return None
+    return TrueCost(costs[0].low, costs[0].high, CERTAINTY)
+
+
+@dataclass(frozen=True)
 class Certificate:
-    """All claims about a released network, recomputed from the written file; `unused` steps are without claim."""
+    """All claims about a released network, recomputed from the written file; `unused` steps are without claim.
+
+    `truth` is where the original's cost lies, if a private answer tells it.
+    """
 
     checks: tuple[Check, ...]
     unused: tuple[UnusedStep, ...] = ()
+    truth: TrueCost | None = None
 
     @property
     def passed(self) -> bool:
@@ -132,11 +155,12 @@ class StoredCertificate:
     passed: bool
     checks: tuple[Check, ...]
     unused_steps: tuple[UnusedStep, ...] = ()
+    truth: TrueCost | None = None
 
 
 def stored(certificate: Certificate) -> StoredCertificate:
     """A certificate for a bundle."""
-    return StoredCertificate(certificate.passed, certificate.checks, certificate.unused)
+    return StoredCertificate(certificate.passed, certificate.checks, certificate.unused, certificate.truth)
 
 
 def worst_of_steps(checks: Sequence[Check]) -> list[Check]:
