@@ -3,6 +3,7 @@
     python benchmarks/facts.py run results.jsonl [--cases 14,39] [--alphas 0.1,0.3] [--draws 20] [--sources private]
                                [--targets drawn,shrunk] [--steps 7/31]                                    # resumable
     python benchmarks/facts.py show results.jsonl
+    python benchmarks/facts.py times - [--cases 14,39] [--draws 20]       # a private release against a declared one
 
 Seeds are 0, 1, 2, ... of every setting, fixed beforehand; ε = 1, β = 1 %, mechanism `log`, PGLib-OPF v23.07. The repair
 runs in this process.
@@ -125,9 +126,30 @@ def show(path: Path) -> None:
               f"{middle('similarity', 1)} | {median(row['seconds'] for row in rows):.2f} |")  # fmt: skip
 
 
+def times(arguments: argparse.Namespace) -> None:
+    """Private and declared releases of the same draws in turn, and one AC-OPF: medians, and what private costs more."""
+    print("| buses | draws | AC-OPF (s) | declared (s) | private (s) | more, in AC-OPFs |")
+    print("|--:|--:|--:|--:|--:|--:|")
+    for case in arguments.cases.split(","):
+        network = network_of(case)
+        taken: dict[str, list[float]] = {"opf": [], "declared": [], "private": []}
+        for seed in range(arguments.draws):
+            begin = perf_counter()
+            gv.solve_opf(network)
+            taken["opf"].append(perf_counter() - begin)
+            for source in ("declared", "private"):
+                plan = gv.Plan(1.0, 0.1, 0.01, cost=source)
+                begin = perf_counter()
+                release(split(network), plan, noise=SeededNoise(seed), workshop=Workshop)
+                taken[source].append(perf_counter() - begin)
+        opf, declared, private = (median(one) for one in taken.values())
+        more = median(b - a for a, b in zip(taken["declared"], taken["private"], strict=True)) / opf
+        print(f"| {case} | {arguments.draws} | {opf:.3f} | {declared:.3f} | {private:.3f} | {more:.2f} |", flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("command", choices=("run", "show"))
+    parser.add_argument("command", choices=("run", "show", "times"))
     parser.add_argument("file")
     parser.add_argument("--cases", default="5,14,30,39,57,118")
     parser.add_argument("--alphas", default="0.1,0.3,1.0")
@@ -138,5 +160,7 @@ if __name__ == "__main__":
     given = parser.parse_args()
     if given.command == "run":
         run(given)
+    elif given.command == "times":
+        times(given)
     else:
         show(Path(given.file))

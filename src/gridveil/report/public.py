@@ -98,14 +98,14 @@ def _conditions(privacy: Privacy) -> list[str]:
     words = []
     if cost is not None and cost.asked:
         words.append(
-            f"Of this ε, {number(privacy.parts.lines.epsilon)} is for the lines and {number(cost.epsilon)} for the dispatch "
-            f"cost, which was asked for and noised: neighbours are those that also differ in it by "
+            f"Of this ε, {number(privacy.parts.lines.epsilon)} is for the lines and {number(cost.epsilon)} for the "
+            f"dispatch cost, which was asked for and noised: neighbours are those that also differ in it by "
             f"{number(100 * cost.reach)} % at most. A corridor whose change moves it more, a bottleneck, has less."
         )
     elif cost is not None:
         words.append(
-            f"The dispatch cost was not asked for, since the noisy lines tell it well enough: {number(cost.epsilon)} of the "
-            f"planned ε = {number(privacy.epsilon)} was not spent."
+            f"The dispatch cost was not asked for, since the noisy lines tell it well enough: {number(cost.epsilon)} of "
+            f"the planned ε = {number(privacy.epsilon)} was not spent."
         )
     if privacy.given:
         words.append(
