@@ -26,6 +26,7 @@ from gridveil.grid.ratings import bound_size
 from gridveil.privacy.noise import SeededNoise
 from gridveil.publish import pipeline
 from gridveil.publish.costs import aimed_costs, fused, worth_asking
+from gridveil.publish.describe import statement
 from gridveil.publish.manifest import schema
 from gridveil.publish.pipeline import release
 from gridveil.publish.release import Release
@@ -131,7 +132,9 @@ def test_sources(source: str, tmp_path: Path) -> None:
     assert gv.verify(made.write(tmp_path / "out")).passed
     conditional = source in ("declared", "published")
     assert bool(privacy.given) is conditional
-    assert ("holds only among networks that share" in privacy.statement) is conditional
+    said = statement(privacy.parts, made.manifest.public_inputs, dispatch=source != "derived")
+    assert ("holds only among networks that share" in said) is conditional
+    assert privacy.statement == "Nothing is claimed: the noise can be taken off again by whoever knows the seed."
     assert (privacy.parts.cost is not None) is (source == "private")
     assert privacy.parts.lines.epsilon == (0.8 if source == "private" else 1.0)
     assert cost.source == source
@@ -142,7 +145,7 @@ def test_sources(source: str, tmp_path: Path) -> None:
         assert (answer.kind, answer.epsilon, answer.sensitivity) == ("surcharge", 0.2, 0.0025)
         assert answer.scale == pytest.approx(0.0125)
         assert cost.low is not None and cost.high is not None and cost.low < cost.value < cost.high
-        assert "0.8*d/0.1 + 0.2*D/0.0025" in privacy.statement
+        assert "0.8*d/0.1 + 0.2*D/0.0025" in said
     assert (made.certificate.truth is not None) is (source == "private")
     assert gv.verify(tmp_path / "out").truth == made.certificate.truth
 
@@ -296,9 +299,7 @@ def test_forged_facts_are_found(private_record: tuple[Path, str], change: Any) -
     change(record)
     try:
         (folder / "manifest.json").write_text(json.dumps(record))
-        verdict = gv.verify(folder)
-        left_out = record["attended"] is False  # says less than it might: allowed, nobody is misled
-        assert verdict.passed is left_out
+        assert not gv.verify(folder).passed
     finally:
         (folder / "manifest.json").write_text(text)
     assert gv.verify(folder).passed
@@ -339,16 +340,18 @@ def test_shrunk_lines_are_nearer_and_keep_what_is_public(method: str) -> None:
 
 
 def test_ratings_made_of_impedances_are_read() -> None:
-    """On 14 buses every rating is the bound at 15 degrees: the impedance comes back where the noise leaves half of it."""
-    network = gv.load("case14")
+    """On 57 buses nine ratings in ten are the bound at 15 degrees: most of the noise on |z| can be taken off."""
+    network = gv.load("case57")
     r, x = network.lines.impedance()
+    size = np.hypot(r, x)
     told = bound_size(network.grid, np.full(network.grid.n_line, np.deg2rad(15.0)))
-    assert np.median(np.abs(told - np.log(np.hypot(r, x)))) < 0.01
-    noisy = mechanism("log").perturb(split(network), 1.0, 0.2, SeededNoise(0))
-    shrunk = shrink_lines(network.grid, noisy)
-    r1, x1 = shrunk.lines.impedance()
-    assert np.median(np.abs(np.hypot(r1, x1) / np.hypot(r, x) - 1)) < 0.1
-    assert shrunk.odds.max() > 0.5
+    assert np.median(np.abs(told - np.log(size))) < 0.01
+    errors = []
+    for seed in range(8):
+        noisy = mechanism("log").perturb(split(network), 1.0, 0.2, SeededNoise(seed))
+        both = noisy.lines, shrink_lines(network.grid, noisy).lines
+        errors.append([np.median(np.abs(np.hypot(*one.impedance()) / size - 1)) for one in both])
+    assert np.mean(errors, axis=0)[1] < 0.35 * np.mean(errors, axis=0)[0]
 
 
 @pytest.mark.parametrize("target", ["drawn", "shrunk"])

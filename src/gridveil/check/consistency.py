@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import isclose, log
 from pathlib import Path
 
 import numpy as np
 
 from gridveil.casefile import Case
+from gridveil.casefile.write import to_text
 from gridveil.errors import GridError
 from gridveil.grid import PublicGrid
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.grid.profile import Profile
 from gridveil.publish import bundle
-from gridveil.publish.describe import given, statement, stays_public
+from gridveil.publish.describe import (
+    RESEARCH,
+    file_notes,
+    given,
+    needs_dispatch,
+    scrubbed,
+    statement,
+    stays_public,
+)
 from gridveil.publish.manifest import Manifest, Privacy
+from gridveil.repair.trial import DIGITS as SIGNIFICANT
 from gridveil.wall.certificate import Basis, Certificate, CheckKind, StoredCertificate
 from gridveil.wall.facts import LOWEST_TARGET, Fact, FactKind, Source, cost_interval, declared, private_surcharge
 from gridveil.wall.mechanisms import COST, SURCHARGE, mechanism_words
@@ -25,7 +36,7 @@ def foreign_files(folder: Path, record: Manifest) -> list[str]:
     """Files that the manifest does not know, that are not there, or whose digest is another."""
     needed = {bundle.NETWORK, bundle.CERTIFICATE, *([bundle.PROFILE] if record.horizon else [])}
     there = {file.name for file in folder.iterdir()} - {bundle.MANIFEST}
-    odd = sorted((needed | there) ^ set(record.sha256))
+    odd = sorted((needed | there) ^ set(record.sha256)) or sorted(there - needed - {bundle.REPORT})
     return odd + [
         name
         for name in sorted(there & set(record.sha256))
@@ -33,11 +44,14 @@ def foreign_files(folder: Path, record: Manifest) -> list[str]:
     ]
 
 
-def foreign_manifest(case: Case, grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
+def foreign_manifest(case: Case, text: str, grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
     """Contradictions within a manifest, and with the network and profile beside it."""
     faults = []
     if (len(case.bus), len(case.gen)) != (grid.n_bus, grid.n_generator) or case.branch.shape != (grid.n_line, 17):
         faults.append("elements out of service or other columns in released.m")
+    step = record.horizon.step_in_network_file if record.horizon else None
+    if to_text(case, file_notes(private=record.privacy.differentially_private, step=step)) != text:
+        faults.append("comments or other things in released.m that no release writes")
     unprotected = np.flatnonzero(mechanism_words(record.mechanism.name).unprotected(grid)) + 1
     if record.unprotected_lines != unprotected.tolist():
         faults.append("unprotected lines that are not those of its mechanism")
@@ -74,20 +88,33 @@ def _foreign_privacy(grid: PublicGrid, record: Manifest) -> list[str]:
     privacy, words, faults = record.privacy, mechanism_words(record.mechanism.name), list[str]()
     if (record.mechanism.version, record.mechanism.adjacency) != (words.version, words.adjacency):
         faults.append("another meaning of its mechanism")
-    spent = privacy.loss is not None and bool(privacy.ledger_entries)
-    if privacy.differentially_private is not spent or spent is not (record.warning is None):
-        faults.append("privacy without a charge, or research mode without its warning")
+    spent = privacy.differentially_private
+    charged = (privacy.loss, privacy.cumulative_loss, privacy.cumulative_within)
+    seeded = privacy.noise.startswith("RESEARCH MODE")
+    if record.warning != (None if spent else RESEARCH) or seeded is spent:
+        faults.append("research mode that is not called so, or is called so without being it")
+    if any((one is None) is spent for one in charged) or bool(privacy.ledger_entries) is not spent:
+        faults.append("privacy without a charge, or a charge without privacy")
     faults += _foreign_parts(privacy, words.unit, words.name)
     if spent:
         faults += _foreign_losses(privacy, words.name)
     if privacy.given != given(record.public_inputs):
         faults.append("conditions that are not those of its public inputs")
-    if privacy.statement != statement(privacy.parts, record.public_inputs):
+    source, before = _source(record), privacy.given_before
+    needs = needs_dispatch(source, attended=record.attended)
+    if privacy.statement != statement(privacy.parts, record.public_inputs, before, private=spent, dispatch=needs):
         faults.append("a statement that is not that of its parts")
     within = [one.mechanism for one in privacy.cumulative_within or []]
-    stays = stays_public(words, grid, _source(record), privacy.parts, within, attended=record.attended)
-    if not set(stays) <= set(record.not_protected):
-        faults.append("less left unprotected than its mechanism leaves")
+    stays = stays_public(words, grid, source, privacy.parts, within, attended=record.attended)
+    if record.not_protected != stays:
+        faults.append("another list of what is not protected than its mechanism has")
+    if not record.attended and (source is Source.DECLARED or words.name == "paper"):
+        faults.append("an unattended release that no plan allows")
+    if record.scrubbed not in (scrubbed(names_kept=False), scrubbed(names_kept=True)):
+        faults.append("another list of what was taken out")
+    repaired = record.repair
+    if repaired.significant_digits != SIGNIFICANT or (repaired.cuts > 0 and repaired.path != "projected"):
+        faults.append("a repair that no release has")
     return faults
 
 
@@ -121,6 +148,9 @@ def _foreign_losses(privacy: Privacy, name: str) -> list[str]:
     faults, total = [], privacy.cumulative_loss or 0.0
     parts = [(name, privacy.parts.lines), (COST, privacy.parts.cost)]
     stated = {one.mechanism: one for one in privacy.cumulative_within or []}
+    units = all(one.unit == (SURCHARGE if who == COST else mechanism_words(who).unit) for who, one in stated.items())
+    if len(stated) < len(privacy.cumulative_within or []) or not units:
+        faults.append("a cumulative loss in units that are not those of its mechanisms")
     least = 0.0
     for who, part in parts:
         if part is None or not part.asked:
@@ -129,8 +159,11 @@ def _foreign_losses(privacy: Privacy, name: str) -> list[str]:
         if reach < part.reach:
             faults.append("a cumulative loss that leaves out this release")
         least += (part.loss or 0.0) * reach / part.reach
-    if total < (1 - 1e-9) * least or len(privacy.ledger_entries) != sum(p is not None and p.asked for _, p in parts):
+    entries, asked = privacy.ledger_entries, sum(part is not None and part.asked for _, part in parts)
+    if total < (1 - 1e-9) * least:
         faults.append("a cumulative loss that leaves out this release")
+    if len(entries) != asked or entries[:1] == [0] or any(b <= a for a, b in pairwise(entries)):
+        faults.append("ledger entries that are not those of its draws")
     if privacy.limit is not None and total > privacy.limit * (1 + 1e-9):
         faults.append("a cumulative loss above its limit")
     return faults
@@ -160,6 +193,10 @@ def _foreign_facts(record: Manifest, profile: Profile) -> list[str]:
     kept = record.fidelity.loss_within is not None
     if [one.step for one in losses] != (used if kept else []) or any(one.value <= 0 for one in losses):
         faults.append("losses without a promise, or a promise without losses")
+    if len({one.source for one in _of(record, FactKind.COST)}) > 1:
+        faults.append("costs of several sources")
+    if unused and {one.step for one in unused} != steps - set(used):
+        faults.append("declared costs of some of the unused steps only")
     if len(answer) != (1 if cost is not None and cost.asked else 0):
         faults.append("a private cost that was not asked for, or one without its answer")
     return faults + [
@@ -169,22 +206,21 @@ def _foreign_facts(record: Manifest, profile: Profile) -> list[str]:
 
 def _possible(fact: Fact, record: Manifest) -> bool:
     """Could a release state this fact so?"""
-    cost, bare = record.privacy.parts.cost, (fact.digits, fact.epsilon, fact.low, fact.high) == (None,) * 4
+    cost, sources = record.privacy.parts.cost, {one.source for one in _of(record, FactKind.COST)}
+    bare = fact == Fact(fact.kind, fact.step, fact.value, fact.source)
     if fact.kind is FactKind.SURCHARGE:
         return cost is not None and fact == private_surcharge(fact.value, cost.epsilon, cost.reach)
     if fact.source is Source.DECLARED:
-        sources = {one.source for one in _of(record, FactKind.COST)}
-        allowed = cost is None and (fact.kind is FactKind.UNUSED_COST or sources == {Source.DECLARED})
-        return allowed and fact.step is not None and fact == declared(fact.kind, fact.step, fact.value)
+        allowed = sources == {Source.DECLARED} or (fact.kind is FactKind.UNUSED_COST and sources == {Source.PUBLISHED})
+        return allowed and cost is None and fact == declared(fact.kind, fact.step or 0, fact.value)
     if fact.kind is FactKind.LOSSES:
-        return fact.source is Source.DERIVED and bare
+        return fact.source is Source.DERIVED and bare and sources != {Source.DECLARED}
     if fact.kind is FactKind.UNUSED_COST:
         return False
     if fact.source is Source.PRIVATE:
-        return cost is not None and cost.asked
-    return bare and ((fact.source is Source.DERIVED and (cost is None or not cost.asked)) or (
-        fact.source is Source.PUBLISHED and cost is None
-    ))  # fmt: skip
+        return cost is not None and cost.asked and (fact.digits, fact.epsilon) == (None, None)
+    derived = fact.source is Source.DERIVED and (cost is None or not cost.asked)
+    return bare and (derived or (fact.source is Source.PUBLISHED and cost is None))
 
 
 def _foreign_answer(grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
@@ -203,7 +239,7 @@ def _foreign_answer(grid: PublicGrid, record: Manifest, profile: Profile) -> lis
     level = float(np.mean([log(one.value / plate) for one, plate in zip(costs, plates, strict=True)]))
     low, high = answer.value - 3 * scale - 1e-9, max(answer.value + 3 * scale, LOWEST_TARGET) + 1e-9
     faults = [] if low <= level <= high else ["private costs that are not those of their answer"]
-    wanted = (cost_interval(answer, plates[0]) if len(plates) == 1 else None) or (None, None)
+    wanted = cost_interval(answer, plates[0]) if len(plates) == 1 else (None, None)
     if any(not _close((one.low, one.high), wanted) for one in costs):
         faults.append("an interval of the cost that is not that of its noise")
     if any((one.sensitivity, one.scale) != (answer.sensitivity, answer.scale) for one in costs):

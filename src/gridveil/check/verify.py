@@ -35,12 +35,13 @@ def verify(directory: Path | str) -> Certificate:
     except ReleaseError as error:
         return Certificate((_count(CheckKind.MANIFEST, [str(error)]),))
     checks = [_count(CheckKind.MANIFEST, []), _count(CheckKind.FILES, foreign_files(folder, record))]
-    case = read(_file(folder, bundle.NETWORK))
+    path = _file(folder, bundle.NETWORK)
+    case, text = read(path), path.read_text(encoding="utf-8")
     grid, lines = to_network(case)
     profile = read_profile(folder / bundle.PROFILE, grid) if record.horizon else base_profile(grid)
     promise = record.fidelity
     fidelity = Fidelity(promise.beta, promise.bound_factor, promise.loss_within, promise.target)
-    foreign = foreign_manifest(case, grid, record, profile)
+    foreign = foreign_manifest(case, text, grid, record, profile)
     snapshots = [] if foreign else _snapshots(record.public_inputs, profile)
     if not foreign:
         try:

@@ -21,7 +21,7 @@ from gridveil.privacy.composition import composed
 from gridveil.privacy.ledger import Account, Ledger, default_path
 from gridveil.privacy.noise import Noise, SeededNoise
 from gridveil.publish import bundle
-from gridveil.publish.describe import RESEARCH, distances, stays_public
+from gridveil.publish.describe import RESEARCH, distances, stays_public, within
 from gridveil.publish.pipeline import charges, shape
 from gridveil.publish.pipeline import release as make_release
 from gridveil.publish.plan import Plan
@@ -182,8 +182,8 @@ def _print_dry_run(
         book = Ledger.open(where)
         account = book.preview(book.fingerprint(shape(network.grid)), due)
     public = stays_public(
-        words, network.grid, plan.source, spent_parts(plan, loss), [one.mechanism for one in account.within],
-        attended=not plan.unattended,
+        words, network.grid, plan.source, spent_parts(plan, loss, asked=True),
+        [one.mechanism for one in account.within], attended=not plan.unattended,
     )  # fmt: skip
     unused = horizon - used if plan.declare_unused else 0
     losses = used if plan.loss_within is not None else 0
@@ -209,7 +209,7 @@ def _print_dry_run(
     table = _facts(f"would be released of {escape(case)}")
     table.add_row("mechanism", f"{plan.mechanism}, ε = {plan.epsilon:g}, α = {plan.alpha:g} {escape(words.unit_words)}")
     for change, distance in cost_of_changes(float(plan.alpha)) if words.unit == RELATIVE else []:
-        table.add_row("  loss by change of a line", f"{change}: {distance * loss:.2g}")
+        table.add_row("  loss of the lines", f"for a line {change}: {distance * loss:.2g}")
     reach = distances([(one.alpha, one.unit) for one in account.within])
     table.add_row(
         "loss, at most",
@@ -269,7 +269,7 @@ def _print_release(case: str, target: Path, made: Release) -> None:
         f"{released:,.2f} ({released / cost.value - 1:+.2%})",
     )
     if (truth := made.certificate.truth) is not None:
-        table.add_row(f"  the true one, with {truth.certainty:.0%}", f"{truth.low:,.0f} to {truth.high:,.0f}", "")
+        table.add_row(f"  the true one, with {truth.certainty:.0%}", within(truth.low, truth.high), "")
     if privacy.differentially_private:
         table.add_row("privacy", f"ε = {privacy.epsilon:g}, α = {privacy.alpha:g}", _spent(made))
     for given in privacy.given:

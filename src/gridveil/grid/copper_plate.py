@@ -6,6 +6,8 @@ itself is shared out so that demand is met.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from gridveil.arrays import FloatArray
@@ -13,13 +15,18 @@ from gridveil.errors import GridError
 from gridveil.grid.cost import CostCurves
 from gridveil.grid.network import PublicGrid
 
-_HALVINGS = 80
+_HALVINGS = 60
 _REACH = 1e6
 """Per unit: where a generator without a limit ends."""
 
 
+@lru_cache(maxsize=256)
 def copper_plate_cost(grid: PublicGrid, demand: float) -> float:
-    """The cost of the merit order at a total active demand, or `GridError` if the generators cannot meet it."""
+    """The cost of the merit order at a total active demand, or `GridError` if the generators cannot meet it.
+
+    Shunts take or give what they do at a voltage of 1.
+    """
+    demand += float(grid.buses.gs.sum())
     low = np.clip(grid.generators.pmin, -_REACH, _REACH)
     high = np.clip(grid.generators.pmax, -_REACH, _REACH)
     if not low.sum() - 1e-9 <= demand <= high.sum() + 1e-9:

@@ -58,7 +58,8 @@ class Account(NamedTuple):
 class Receipt:
     """A charge that is on disk: its entry number, the network, and what the network has spent with it.
 
-    `cumulative` is for changes up to what `within` says of every mechanism that was ever charged.
+    `cumulative` is for changes up to what `within` says of every mechanism that was ever charged; `earlier` has the
+    details of every charge before it.
     """
 
     entry: int
@@ -67,6 +68,7 @@ class Receipt:
     cumulative: float
     within: tuple[Within, ...]
     limit: float | None
+    earlier: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,9 +144,11 @@ class Ledger:
                     f"its limit {most.limit:.6g}, counted for changes up to {_reaches(most.within)}. This was not "
                     "charged; raise the limit with 'gridveil ledger set-limit' if that is meant"
                 )
+            charged = [one for one in self._checked(connection) if one.network == network and one.kind == "charge"]
             body = {**(details or {}), "mechanism": charge.mechanism, "alpha": charge.alpha, "unit": charge.unit}
             number = self._append(connection, "charge", network, charge.loss, body)
-        return Receipt(number, network, charge.loss, account.total, account.within, account.limit)
+        earlier = tuple(one.details for one in charged)
+        return Receipt(number, network, charge.loss, account.total, account.within, account.limit, earlier)
 
     def preview(self, network: str, charges: Sequence[Charge]) -> Account:
         """What charges would come to; nothing is written."""

@@ -67,7 +67,7 @@ def aimed_costs(
         return tuple(Fact(FactKind.COST, step, cost, Source.DERIVED) for step, cost in zip(steps, costs, strict=True))
     facts = [answer]
     for step, cost, plate in zip(steps, costs, plates, strict=True):
-        low, high = (cost_interval(answer, plate) if len(plates) == 1 else None) or (None, None)
+        low, high = cost_interval(answer, plate) if len(plates) == 1 else (None, None)
         facts.append(
             Fact(FactKind.COST, step, cost, Source.PRIVATE, None, None, answer.sensitivity, answer.scale, low, high)
         )

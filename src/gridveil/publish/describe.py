@@ -34,11 +34,18 @@ def given(facts: Sequence[Fact]) -> list[str]:
     return words
 
 
-def statement(parts: Parts, facts: Sequence[Fact]) -> str:
-    """The inequality that holds for every pair of networks, in words and numbers."""
+def statement(
+    parts: Parts, facts: Sequence[Fact], before: Sequence[str] = (), *, private: bool = True, dispatch: bool = True
+) -> str:
+    """The inequality that holds for every pair of networks, in words and numbers.
+
+    `before` are conditions of earlier releases, `dispatch` that the original has a dispatch is one of this release.
+    """
+    if not private:
+        return "Nothing is claimed: the noise can be taken off again by whoever knows the seed."
     lines, cost = parts.lines, parts.cost
     left = f"{lines.loss or lines.epsilon:.6g}*d/{lines.reach:g}"
-    words = "d is the distance of the corridor in which they differ (mechanism.adjacency)"
+    words = "d is the distance of their lines, summed over the corridors in which they differ (mechanism.adjacency)"
     covers = f"d <= {lines.reach:g}"
     total = lines.loss or lines.epsilon
     if cost is not None and cost.asked:
@@ -48,13 +55,26 @@ def statement(parts: Parts, facts: Sequence[Fact]) -> str:
         total += cost.epsilon
     elif cost is not None:
         words += "; the dispatch cost was not asked for, because the noisy lines alone tell it well enough"
+    pairs = "networks with the same public data" + (", both with a dispatch at every used step" if dispatch else "")
     text = (
-        f"For every pair of networks with the same public data, ln(odds) changes by at most {left}, where {words}. "
+        f"For every pair of {pairs}, ln(odds) changes by at most {left}, where {words}. "
         f"So a change with {covers} is protected by a loss of {total:.6g}; larger ones in proportion."
     )
     if conditions := given(facts):
         text += f" This holds only among networks that share: {'; '.join(conditions)}."
+    if before:
+        text += f" For all releases together it holds only among networks that share also: {'; '.join(before)}."
     return text
+
+
+EARLIER = ", by an earlier release of this network"
+DISPATCH = "that the original network has an optimal power flow, at every used step if there is a profile"
+BOTTLENECKS = "bottlenecks: a corridor whose change moves the dispatch cost by more than an answer about it covers"
+
+
+def needs_dispatch(source: Source, *, attended: bool) -> bool:
+    """Is there a bundle only if the original has a dispatch?"""
+    return attended and source is not Source.DERIVED
 
 
 def stays_public(
@@ -74,19 +94,46 @@ def stays_public(
         "ratings, angle limits, tap ratios and phase shifts; ratings that were made from impedances give them away",
         "which lines are lossless, and the signs of r, x and charging",
     ]
-    if attended and source is not Source.DERIVED:
-        stated.append("that the original network has an optimal power flow, at every used step if there is a profile")
+    if needs_dispatch(source, attended=attended):
+        stated.append(DISPATCH)
     cost = parts.cost if parts is not None else None
     if cost is not None and cost.asked:
         stated.append(
             f"bottlenecks: a corridor whose change moves the dispatch cost by more than {100 * cost.reach:g} % is "
             f"protected less, by a further loss of {cost.epsilon:.6g} for every {100 * cost.reach:g} %"
         )
+    elif COST in earlier:
+        stated.append(BOTTLENECKS + EARLIER)
     stated += _left_open(words, grid)
     for name in sorted(set(earlier) - {words.name, COST}):
         found = [one for one in _left_open(mechanism_words(name), grid) if one not in stated]
-        stated += [f"{one}, by an earlier release of this network" for one in found]
+        stated += [one + EARLIER for one in found]
     return stated
+
+
+def file_notes(*, private: bool, step: int | None) -> tuple[str, ...]:
+    """The comments at the head of a released file."""
+    notes = ["Released by GridVeil: line parameters are not those of the original network; see manifest.json."]
+    if step is not None:
+        notes.append(f"Loads and operating point are those of step {step} of profile.csv.")
+    return tuple(notes) if private else (*notes, RESEARCH)
+
+
+def scrubbed(*, names_kept: bool) -> list[str]:
+    """What a release has taken out."""
+    kept = " (bus names kept on request)" if names_kept else ""
+    return [
+        f"comments, names and extra tables of the input{kept}",
+        "solved voltages, dispatch and flows (those in the file belong to the released network)",
+        "elements out of service, areas, zones, ramp rates, ratings B and C",
+    ]
+
+
+def within(low: float | None, high: float | None) -> str:
+    """An interval of costs in words."""
+    if low is None or high is None:
+        return f"at least {low:,.0f}" if low is not None else f"at most {high:,.0f}" if high is not None else "unknown"
+    return f"{low:,.0f} to {high:,.0f}"
 
 
 def _left_open(words: MechanismWords, grid: PublicGrid) -> list[str]:

@@ -61,7 +61,10 @@ class WithinRecord(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Privacy(Struct, frozen=True, forbid_unknown_fields=True):
-    """What was spent. `loss` is the total that was really spent; it holds among networks that share what is `given`."""
+    """What was spent. `loss` is the total that was really spent; it holds among networks that share what is `given`.
+
+    The cumulative loss holds among those that share what earlier releases were conditional on, too (`given_before`).
+    """
 
     differentially_private: bool
     epsilon: Positive
@@ -70,6 +73,7 @@ class Privacy(Struct, frozen=True, forbid_unknown_fields=True):
     loss: Positive | None
     parts: Parts
     given: list[str]
+    given_before: list[str]
     statement: str
     cumulative_loss: Positive | None
     cumulative_within: list[WithinRecord] | None

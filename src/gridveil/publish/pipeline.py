@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -17,7 +17,7 @@ from typing import Protocol
 from gridveil.casefile import read, write
 from gridveil.casefile.from_network import from_network
 from gridveil.casefile.to_network import to_network
-from gridveil.errors import CertificateFailed, ReleaseError, RepairFailed
+from gridveil.errors import CertificateFailed, GridVeilError, ReleaseError, RepairFailed
 from gridveil.grid import Network, PublicGrid
 from gridveil.grid.profile import Profile, base_profile
 from gridveil.nlp.power_flow import Demand
@@ -26,8 +26,9 @@ from gridveil.privacy.ledger import Ledger, Receipt
 from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.publish import bundle
 from gridveil.publish.costs import aimed_costs, aimed_losses, copper_plates, fused, worth_asking
+from gridveil.publish.describe import file_notes
 from gridveil.publish.plan import Plan
-from gridveil.publish.record import make_manifest
+from gridveil.publish.record import conditions, make_manifest
 from gridveil.publish.release import Release
 from gridveil.repair.certify import bounds_check, certify, report_unused
 from gridveil.repair.child import ChildWorkshop
@@ -36,14 +37,14 @@ from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import SecretNetwork
 from gridveil.wall.certificate import true_cost
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
-from gridveil.wall.facts import AIM, Fact, FactKind, Source
+from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source
 from gridveil.wall.mechanisms import COST, SURCHARGE
 
 
 class Shop(Protocol):
     """Where a draw is estimated and repaired: in this process, or in one that has never seen the secret."""
 
-    def estimate(self, demands: Sequence[Demand], *, needed: bool = False) -> Estimate: ...
+    def estimate(self, demands: Sequence[Demand], *, needed: bool = ..., enough: float = ...) -> Estimate: ...
 
     def repair(self, snapshots: Sequence[Snapshot]) -> Repair: ...
 
@@ -77,9 +78,9 @@ class _Purse:
     network: str
     receipts: list[Receipt] = field(default_factory=list)
 
-    def pay(self, charge: Charge, then: Sequence[Charge] = ()) -> None:
+    def pay(self, charge: Charge, details: dict[str, list[str]] | None = None, then: Sequence[Charge] = ()) -> None:
         if self.ledger is not None:
-            self.receipts.append(self.ledger.charge(self.network, charge, {"part": charge.mechanism}, then))
+            self.receipts.append(self.ledger.charge(self.network, charge, details, then))
 
     @property
     def spent(self) -> float:
@@ -137,19 +138,34 @@ def release(
         purse.pay(second[0])
         return truth.ask_surcharge(plates, plan.epsilon_cost, plan.cost_sensitivity, noise)
 
-    purse.pay(first, then=second)
+    purse.pay(first, conditions(plan, facts), then=second)
     noisy = method.perturb(network, plan.epsilon_lines, float(plan.alpha), noise)
     # ════════ wall: below, the secret is seen by `ask` alone, whose answer is paid for and noised ════════
-    try:
+    with _telling(purse):
         with closing(workshop(grid, noisy, plan.fidelity)) as shop:
             facts += _fused(plan, shop, demands, plates, [int(horizon.step[index]) for index in used], ask)
             names = network.bus_names if plan.keep_names else None
             public = _Public(grid, plan, profile, horizon, used, names, noisy, facts)
             result = shop.repair(_snapshots(public))
         return _publish(public, result, noise, loss, purse)
-    except RepairFailed as failure:
+
+
+@contextmanager
+def _telling(purse: _Purse) -> Iterator[None]:
+    """Whatever goes wrong once something is drawn, whoever spends is told what is spent."""
+    try:
+        yield
+    except GridVeilError as failure:
         spent = purse.spent
-        raise RepairFailed(f"{failure}. The privacy of this draw is spent all the same: {spent:.6g}", spent) from None
+        told = f"{failure}. The privacy of this draw is spent all the same: {spent:.6g}"
+        if isinstance(failure, CertificateFailed):
+            raise CertificateFailed(told, failure.checks, spent) from None
+        raise (RepairFailed(told, spent) if isinstance(failure, RepairFailed) else ReleaseError(told)) from failure
+    except Exception as failure:
+        raise ReleaseError(
+            f"internal failure, {type(failure).__name__}: {failure}. The privacy of this draw is spent all the same: "
+            f"{purse.spent:.6g}; set GRIDVEIL_DEBUG=1 for details and report it"
+        ) from failure
 
 
 def _stated(plan: Plan, horizon: Profile, used: Sequence[int], truth: Truth, unused: Truth) -> tuple[Fact, ...]:
@@ -178,7 +194,8 @@ def _fused(
     losses = plan.loss_within is not None and plan.source is not Source.DECLARED
     if plan.source.conditional and not losses:
         return ()
-    found = shop.estimate(demands, needed=plan.source is Source.DERIVED or losses)
+    enough = plan.cost_scale if plan.source is Source.PRIVATE else SENSITIVITY / SHARE
+    found = shop.estimate(demands, needed=plan.source is Source.DERIVED or losses, enough=enough)
     facts, level = tuple[Fact, ...](), None
     if not plan.source.conditional:
         answer = ask() if plan.source is Source.PRIVATE and worth_asking(found, plan.cost_scale) else None
@@ -207,7 +224,8 @@ def _publish(public: _Public, result: Repair, noise: Noise, loss: float, purse: 
     case = from_network("released", shown, result.lines, result.points[0], public.names)
     with tempfile.TemporaryDirectory(prefix="gridveil.") as folder:
         path = Path(folder) / bundle.NETWORK
-        write(case, path, _notes(noise, snapshots[0].step if public.profile else None))
+        step = snapshots[0].step if public.profile else None
+        write(case, path, file_notes(private=noise.private, step=step))
         text = path.read_text(encoding="utf-8")
         again = to_network(read(path))
     alone = tuple((~public.noisy.protected).nonzero()[0].tolist())
@@ -216,9 +234,8 @@ def _publish(public: _Public, result: Repair, noise: Noise, loss: float, purse: 
     certificate = replace(certificate, checks=(*certificate.checks, in_bounds), truth=true_cost(public.facts))
     if not certificate.passed:
         raise CertificateFailed(
-            f"the repaired network fails its own certificate ({', '.join(certificate.failed)}) and is not released; "
-            f"the privacy of this draw is spent all the same: {purse.spent:.6g}",
-            certificate.failed, purse.spent,
+            f"the repaired network fails its own certificate ({', '.join(certificate.failed)}) and is not released",
+            certificate.failed,
         )  # fmt: skip
     if public.profile is not None:
         costs = {one.step: one.value for one in public.facts if one.kind is FactKind.UNUSED_COST and one.step}
@@ -226,10 +243,3 @@ def _publish(public: _Public, result: Repair, noise: Noise, loss: float, purse: 
         certificate = replace(certificate, unused=report_unused(again.grid, again.lines, public.profile, used, costs))
     record = make_manifest(plan, grid, public.facts, result, noise, loss, purse.receipts, public.profile)
     return Release(Network(*again), result.points, certificate, record, text, public.profile)
-
-
-def _notes(noise: Noise, step: int | None) -> tuple[str, ...]:
-    notes = ["Released by GridVeil: line parameters are not those of the original network; see manifest.json."]
-    if step is not None:
-        notes.append(f"Loads and operating point are those of step {step} of profile.csv.")
-    return tuple(notes) if noise.private else (*notes, noise.description)

@@ -94,6 +94,11 @@ class Plan:
                 f"--declare-unused makes true costs public without noise, which --cost {self.source} promises not to "
                 "do; leave it out, or choose --cost declared"
             )
+        if self.unattended and self.mechanism == "paper":
+            raise PrivacyError(
+                "the loss of 'paper' depends on the original's ratios, so that its refusal at a limit would tell them: "
+                "an unattended release needs another mechanism"
+            )
         if self.unattended and (self.source is Source.DECLARED or self.declare_unused):
             raise ReleaseError(
                 "an unattended release cannot declare costs: a network without an optimal power flow would be told "

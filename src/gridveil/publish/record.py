@@ -15,7 +15,7 @@ from gridveil.grid import PublicGrid
 from gridveil.grid.profile import Profile
 from gridveil.privacy.ledger import Receipt
 from gridveil.privacy.noise import Noise
-from gridveil.publish.describe import RESEARCH, given, statement, stays_public
+from gridveil.publish.describe import RESEARCH, given, needs_dispatch, scrubbed, statement, stays_public
 from gridveil.publish.manifest import (
     FidelityRecord,
     Horizon,
@@ -45,8 +45,9 @@ def make_manifest(
 ) -> Manifest:
     """The record, without the digests, which the bundle adds. `loss` is that of the lines."""
     words, last = plan.words, receipts[-1] if receipts else None
-    parts = spent_parts(plan, loss, facts)
+    parts = spent_parts(plan, loss, asked=any(one.kind is FactKind.SURCHARGE for one in facts))
     within = last.within if last else ()
+    before = earlier_conditions(receipts)
     used = [fact.step for fact in facts if fact.kind is FactKind.COST and fact.step is not None]
     return Manifest(
         format="gridveil-release-4",
@@ -60,7 +61,14 @@ def make_manifest(
             loss=total_loss(parts) if noise.private else None,
             parts=parts,
             given=given(facts),
-            statement=statement(parts, facts),
+            given_before=before,
+            statement=statement(
+                parts,
+                facts,
+                before,
+                private=noise.private,
+                dispatch=needs_dispatch(plan.source, attended=not plan.unattended),
+            ),
             cumulative_loss=_total(last, words.name) if last else None,
             cumulative_within=convert([one._asdict() for one in within], list[WithinRecord]) if last else None,
             limit=last.limit if last else None,
@@ -76,21 +84,29 @@ def make_manifest(
             words, grid, plan.source, parts, [one.mechanism for one in within], attended=not plan.unattended
         ),
         unprotected_lines=(np.flatnonzero(words.unprotected(grid)) + 1).tolist(),
-        scrubbed=[
-            "comments, names and extra tables of the input"
-            + (" (bus names kept on request)" if plan.keep_names else ""),
-            "solved voltages, dispatch and flows (those in the file belong to the released network)",
-            "elements out of service, areas, zones, ramp rates, ratings B and C",
-        ],
+        scrubbed=scrubbed(names_kept=plan.keep_names),
         repair=RepairRecord(result.path, result.cuts, DIGITS),  # type: ignore[arg-type]
         software=dict(_software()),
         sha256={},
     )
 
 
-def spent_parts(plan: Plan, loss: float, facts: Sequence[Fact] = ()) -> Parts:
-    """The parts of ε, and what was spent of each."""
-    asked = any(one.kind is FactKind.SURCHARGE for one in facts)
+def conditions(plan: Plan, facts: Sequence[Fact]) -> dict[str, list[str]]:
+    """What the ledger has to remember of a release beside its loss: what it is conditional on."""
+    words = given(facts)
+    if needs_dispatch(plan.source, attended=not plan.unattended):
+        words.append("an optimal power flow at every used step")
+    return {"given": words}
+
+
+def earlier_conditions(receipts: Sequence[Receipt]) -> list[str]:
+    """Conditions of earlier releases of the network, each once."""
+    found = [one for details in (receipts[0].earlier if receipts else ()) for one in details.get("given", [])]
+    return list(dict.fromkeys(found))
+
+
+def spent_parts(plan: Plan, loss: float, *, asked: bool) -> Parts:
+    """The parts of ε, and what is spent of each if the cost is `asked` for."""
     lines = Part(plan.epsilon_lines, float(plan.alpha), plan.words.unit, True, loss)  # type: ignore[arg-type]
     if plan.source is not Source.PRIVATE:
         return Parts(lines, None)

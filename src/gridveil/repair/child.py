@@ -18,6 +18,7 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.repair.workshop import Workshop
 from gridveil.wall.codec import pack, unpack
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
+from gridveil.wall.facts import SENSITIVITY, SHARE
 
 FORBIDDEN = ("gridveil.sealed", "gridveil.privacy", "gridveil.casefile", "gridveil.publish")
 
@@ -37,6 +38,7 @@ class Request:
 
     demands: tuple[Demand, ...] | None = None
     needed: bool = False
+    enough: float = SENSITIVITY / SHARE
     snapshots: tuple[Snapshot, ...] | None = None
 
 
@@ -58,9 +60,11 @@ class ChildWorkshop:
         )
         self._send(pack(Task(grid, noisy, fidelity)))
 
-    def estimate(self, demands: Sequence[Demand], *, needed: bool = False) -> Estimate:
+    def estimate(
+        self, demands: Sequence[Demand], *, needed: bool = False, enough: float = SENSITIVITY / SHARE
+    ) -> Estimate:
         """As `Workshop.estimate`."""
-        answer = self._ask(Request(demands=tuple(demands), needed=needed))
+        answer = self._ask(Request(demands=tuple(demands), needed=needed, enough=enough))
         if answer.estimate is None:
             raise RepairFailed(answer.failed or "the repair process gave no estimate")
         return answer.estimate
@@ -129,7 +133,7 @@ def main() -> None:
         request = unpack(data, Request)
         try:
             if request.demands is not None:
-                answer = Answer(estimate=shop.estimate(request.demands, needed=request.needed))
+                answer = Answer(estimate=shop.estimate(request.demands, needed=request.needed, enough=request.enough))
             else:
                 answer = Answer(repair=shop.repair(request.snapshots or ()))
         except RepairFailed as failure:

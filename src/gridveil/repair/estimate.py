@@ -7,7 +7,7 @@ is known, and from how its cost answers to each coordinate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 
@@ -47,31 +47,41 @@ def estimate(
     noisy: NoisyLines,
     demands: Sequence[Demand],
     drawn: Solved | None,
-    shrunk: Solved | None,
+    shrunk: Callable[[], Solved | None],
     by: Shrunk,
+    enough: float,
 ) -> Estimate:
     """Own and shrunk surcharge and the spread of each; `by` says what public data tell of every coordinate.
 
     Beside its own noise an estimate is as far off as half the distance of the two. The shrunk one counts as no surer
-    than the own one: small networks have too few lines to tell how much lines differ.
+    than the own one: small networks have too few lines to tell how much lines differ. It is told from the slopes of the
+    own one where that is sure `enough`, and solved otherwise.
     """
-    known = drawn or shrunk
+    other = None if drawn is not None else shrunk()
+    known = drawn or other
     if known is None:
         return Estimate(None, None, inf, None, None)
-    own, other = (
-        None if one is None else float(surcharges(model.grid, demands, [o.cost for o in one.optima]).mean())
-        for one in (drawn, shrunk)
-    )
-    slopes = mean_slopes(model, noisy, known)
-    variance = 2.0 * noisy.scale**2 * slopes**2 * (by.weight if own is None else 1.0 - by.odds)
-    if own is not None and noisy.relative:  # what ratings tell; and noise raises impedances on average
-        shift = mean_shift(log_structure(model.grid, noisy.lines), (1.0 - by.odds) * noisy.scale**2)
-        own += float(np.clip(slopes @ (by.told + shift), -_MOST, _MOST))
-    apart = 0.5 * (own - other) if own is not None and other is not None else 0.0
-    spread = sqrt(float(variance.sum()) + apart**2)
     shape = surcharges(model.grid, demands, [one.cost for one in known.optima])
-    losses = [float(one.point.pg.sum() - demand.pd.sum()) for one, demand in zip(known.optima, demands, strict=True)]
-    return Estimate(own, other, spread, tuple(shape.tolist()), tuple(losses))
+    losses = tuple(
+        float(one.point.pg.sum() - demand.pd.sum()) for one, demand in zip(known.optima, demands, strict=True)
+    )
+    slopes, mean = mean_slopes(model, noisy, known), float(shape.mean())
+    variance = 2.0 * noisy.scale**2 * slopes**2
+    if drawn is None:
+        spread = sqrt(float((by.weight * variance).sum()))
+        return Estimate(None, mean, spread, tuple(shape.tolist()), losses)
+    own, away = mean, by.told
+    if noisy.relative:  # what ratings tell; and noise raises impedances on average
+        away = away + mean_shift(log_structure(model.grid, noisy.lines), (1.0 - by.odds) * noisy.scale**2)
+    own += float(np.clip(slopes @ away, -_MOST, _MOST))
+    guess: float | None = mean + float(slopes @ by.moved)
+    linear = float(((1.0 - by.odds) * variance).sum())
+    if not sqrt(linear + 0.25 * (own - (guess or 0.0)) ** 2) <= enough:
+        solved = shrunk()
+        costs = None if solved is None else [one.cost for one in solved.optima]
+        guess = None if costs is None else float(surcharges(model.grid, demands, costs).mean())
+    apart = 0.0 if guess is None else 0.5 * (own - guess)
+    return Estimate(own, guess, sqrt(linear + apart**2), tuple(shape.tolist()), losses)
 
 
 def mean_slopes(model: OpfModel, noisy: NoisyLines, solved: Solved) -> FloatArray:

@@ -98,7 +98,7 @@ def _repair(
     if as_it_is is not None and verdict == 0:
         return as_it_is, 0
     near = [one.point for one in before] if _all_optimal(before, snapshots) else None
-    if near is not None:  # a network with a dispatch needs no projection, only another cost
+    if near is not None and aimed != beta:  # it has a dispatch, and needs no projection but another cost
         steered = _steer(model, box, first.lines, before, snapshots, fidelity, aimed, QUICK_STEPS)
         if steered is not None:
             return _result(*steered, "steered", 0, 1.0, 0), 0

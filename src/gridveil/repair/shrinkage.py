@@ -27,7 +27,7 @@ from gridveil.wall.draw import NoisyLines
 
 _CLASS = 4
 """Lines of a level that it takes to have an intercept of its own."""
-_ROUNDS = 30
+_ROUNDS = 15
 _MOST = 0.25
 """Of the correction of a mean: beyond, a network is no better for it."""
 _KURTOSIS = 5.0
@@ -39,11 +39,12 @@ _LEAST = 0.05
 class Shrunk(NamedTuple):
     """Lines drawn towards their predictions; `weight` is the share of its noisy value that each coordinate keeps.
 
-    `told` is how far, and `odds` how surely, ratings alone would move a coordinate.
+    `moved` is by how much each was moved; `told` how far, and `odds` how surely, ratings alone would move it.
     """
 
     lines: LineParameters
     weight: FloatArray
+    moved: FloatArray
     told: FloatArray
     odds: FloatArray
 
@@ -63,8 +64,8 @@ def shrink_lines(grid: PublicGrid, noisy: NoisyLines) -> Shrunk:
     value[:sizes], odds[:sizes] = read_ratings(grid, line[:sizes], u[:sizes], b, guess[:sizes], weight[:sizes])
     guess, weight = (1.0 - odds) * guess + odds * value, (1.0 - odds) * weight
     # E exp(Lap(b)) = 1/(1 − b²): what noise is left raises |z|, r = |z|/k and charging on average; that is taken off
-    lines = decode(structure, guess + mean_shift(structure, weight * b**2))
-    return Shrunk(lines, weight, odds * (value - u), odds)
+    guess += mean_shift(structure, weight * b**2)
+    return Shrunk(decode(structure, guess), weight, guess - u, odds * (value - u), odds)
 
 
 def mean_shift(structure: LogStructure, variance: FloatArray) -> FloatArray:
@@ -106,7 +107,7 @@ def _shrink_conductances(grid: PublicGrid, noisy: NoisyLines) -> Shrunk:
     member = np.zeros(len(drawn), np.int64)
     member[group] = np.arange(grid.n_line)
     g, b = noisy.g.copy(), noisy.b.copy()
-    kept = np.ones(len(drawn))
+    before, kept = drawn.copy(), np.ones(len(drawn))
     for kind in (False, True):
         here = np.flatnonzero((lossless == kind) & noisy.protected[member])
         if not len(here):
@@ -120,7 +121,8 @@ def _shrink_conductances(grid: PublicGrid, noisy: NoisyLines) -> Shrunk:
     moved = noisy.protected
     g[moved] = np.where(lossless, 0.0, drawn)[group][moved]
     b[moved] = np.where(lossless, drawn, ratio * drawn)[group][moved]
-    return Shrunk(LineParameters(g, b, noisy.bc), kept, np.zeros(len(kept)), np.zeros(len(kept)))
+    nothing = np.zeros(len(kept))
+    return Shrunk(LineParameters(g, b, noisy.bc), kept, drawn - before, nothing, nothing)
 
 
 def shrink(values: FloatArray, noise_variance: float, regressors: FloatArray) -> tuple[FloatArray, FloatArray]:

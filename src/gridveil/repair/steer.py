@@ -53,6 +53,8 @@ def _least_distance(rows: FloatArray, right: FloatArray, weight: FloatArray) -> 
     if distance <= 1e-9:
         return None
     residual = dual @ solution - aim
+    if abs(residual[-1]) <= 1e-12:
+        return None
     step: FloatArray = -reach * residual[:-1] / residual[-1] * scale
     return step
 

@@ -15,6 +15,7 @@ from gridveil.repair.repair import repair
 from gridveil.repair.shrinkage import Shrunk
 from gridveil.repair.trial import Trial, drawn_trial, shrunk_trial, solve_all
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot, Target
+from gridveil.wall.facts import SENSITIVITY, SHARE
 
 
 class Workshop:
@@ -23,16 +24,21 @@ class Workshop:
     def __init__(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> None:
         self.grid, self.noisy, self.fidelity = grid, noisy, fidelity
 
-    def estimate(self, demands: Sequence[Demand], *, needed: bool = False) -> Estimate:
+    def estimate(
+        self, demands: Sequence[Demand], *, needed: bool = False, enough: float = SENSITIVITY / SHARE
+    ) -> Estimate:
         """What the noisy values alone say of the dispatch cost of every demand.
 
-        If it is `needed` and neither network has a dispatch, the nearest one that has takes their place.
+        If it is `needed` and neither network has a dispatch, the nearest one that has takes their place. A spread up to
+        `enough` is not made smaller by further solves.
         """
-        trial, by = self._shrunk
-        drawn, shrunk = _solved(self._drawn, demands), _solved(trial, demands)
-        if needed and drawn is None and shrunk is None:
-            shrunk = self._nearest(demands)
-        return estimate(self._drawn.model, self.noisy, demands, drawn, shrunk, by)
+        (trial, by), drawn = self._shrunk, _solved(self._drawn, demands)
+
+        def shrunk() -> Solved | None:
+            found = _solved(trial, demands)
+            return self._nearest(demands) if needed and drawn is None and found is None else found
+
+        return estimate(self._drawn.model, self.noisy, demands, drawn, shrunk, by, enough)
 
     def _nearest(self, demands: Sequence[Demand]) -> Solved:
         """The nearest network with a dispatch, at any cost."""

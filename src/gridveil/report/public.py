@@ -10,6 +10,7 @@ from typing import Any
 
 from gridveil.publish import bundle
 from gridveil.publish.describe import distances
+from gridveil.publish.describe import within as within_words
 from gridveil.publish.manifest import Privacy
 from gridveil.publish.release import Release
 from gridveil.report.loading_map import CLASSES, COLOURS, loading, loading_class, loading_map
@@ -63,9 +64,8 @@ def _asked(privacy: Privacy) -> float:
 
 def _costs(release: Release) -> dict[str, str]:
     public = release.costs[0]
-    interval = ""
-    if public.source is Source.PRIVATE and public.low is not None:
-        interval = f"{_money(public.low)} to {_money(public.high)}"
+    truth = release.certificate.truth
+    interval = "" if truth is None else within_words(truth.low, truth.high)
     return {
         "public": _money(public.value),
         "source": _SOURCES[public.source],
@@ -104,8 +104,8 @@ def _conditions(privacy: Privacy) -> list[str]:
         )
     elif cost is not None:
         words.append(
-            f"The dispatch cost was not asked for, since the noisy lines tell it well enough: {number(cost.epsilon)} of "
-            f"the planned ε = {number(privacy.epsilon)} was not spent."
+            f"The dispatch cost was not asked for, since the noisy lines tell it well enough: {number(cost.epsilon)} "
+            f"of the planned ε = {number(privacy.epsilon)} was not spent."
         )
     if privacy.given:
         words.append(
@@ -126,6 +126,8 @@ def _loss(privacy: Privacy) -> str:
         within = privacy.cumulative_within or []
         spent += f". For changes up to {distances([(one.alpha, one.unit) for one in within])}, whoever has all of them "
         spent += f"can change their odds by {odds(privacy.cumulative_loss)}"
+        if privacy.given_before:
+            spent += f", among networks that share what earlier releases stated: {'; '.join(privacy.given_before)}"
         if {"relative", "conductance"} <= {one.unit for one in within}:
             spent += ", if the change touches nothing that one of them left unprotected"
     return spent + "."

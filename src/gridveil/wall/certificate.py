@@ -113,17 +113,20 @@ class UnusedStep:
 
 @dataclass(frozen=True)
 class TrueCost:
-    """Where the original's dispatch cost lies with 95 %, by the law of the noise on a private answer."""
+    """Where the original's dispatch cost lies with 95 %, by the law of the noise on a private answer.
 
-    low: float
-    high: float
+    An end is `None` where nothing is known of it.
+    """
+
+    low: float | None
+    high: float | None
     certainty: float
 
 
 def true_cost(facts: Sequence[Fact]) -> TrueCost | None:
     """What a private cost of a single step says of the truth; `None` where nothing follows from the noise."""
     costs = [one for one in facts if one.kind is FactKind.COST]
-    if len(costs) != 1 or costs[0].source is not Source.PRIVATE or costs[0].low is None or costs[0].high is None:
+    if len(costs) != 1 or costs[0].source is not Source.PRIVATE or costs[0].low is costs[0].high is None:
         return None
     return TrueCost(costs[0].low, costs[0].high, CERTAINTY)
 

@@ -189,7 +189,7 @@ def distance(one: Network, other: Network, alpha: float, mechanism: str = "log")
     _same_public(one, other)
     corridor = corridors(grid)
     result = np.zeros(int(corridor.max(initial=-1)) + 1)
-    open_change = np.zeros(grid.n_line, dtype=bool)
+    open_change = np.asarray(grid.lines.kind != other.grid.lines.kind)
     if words.unit == RELATIVE:
         structures = [log_structure(grid, network.lines) for network in (one, other)]
         for a, b in zip(structures[0].sign, structures[1].sign, strict=True):

@@ -92,15 +92,17 @@ def private_surcharge(drawn: float, epsilon: float, sensitivity: float) -> Fact:
     """The noisy surcharge, and where the true one lies by the law of its noise: P(|noise| > t) = exp(−t/scale)."""
     scale = sensitivity / epsilon
     reach = -log(1.0 - CERTAINTY) * scale
-    low, high = (min(max(end, 0.0), HIGHEST) for end in (drawn - reach, drawn + reach))
+    low = min(max(drawn - reach, 0.0), HIGHEST - scale)  # never an interval without width
+    high = max(min(drawn + reach, HIGHEST), scale)
     return Fact(FactKind.SURCHARGE, None, drawn, Source.PRIVATE, None, epsilon, sensitivity, scale, low, high)
 
 
-def cost_interval(surcharge: Fact, copper_plate: float) -> tuple[float, float] | None:
-    """Where the true cost of a single step lies, by a private surcharge; at the clamp's upper end nothing is known."""
-    if surcharge.low is None or surcharge.high is None or surcharge.high >= HIGHEST:
-        return None
-    return copper_plate * exp(surcharge.low), copper_plate * exp(surcharge.high)
+def cost_interval(surcharge: Fact, copper_plate: float) -> tuple[float | None, float | None]:
+    """Where the true cost of a single step lies, by a private surcharge. Beyond the ends of its clamp nothing is known:
+    a network that is fed by its shunts may cost less than the copper plate."""
+    low = None if surcharge.low is None or surcharge.low <= 0 else copper_plate * exp(surcharge.low)
+    high = None if surcharge.high is None or surcharge.high >= HIGHEST else copper_plate * exp(surcharge.high)
+    return low, high
 
 
 def significant(value: float, digits: int) -> float:
