@@ -14,7 +14,7 @@ import numpy as np
 
 import gridveil as gv
 from gridveil.errors import ReleaseError
-from gridveil.grid import Network, corridors
+from gridveil.grid import LineParameters, Network, corridors
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.grid.profile import Profile, base_profile
 from gridveil.privacy.noise import SeededNoise
@@ -48,17 +48,35 @@ def surcharge(network: Network, profile: Profile | None = None) -> float:
     return Truth(split(network), steps, range(len(steps))).surcharge(plates)
 
 
-def neighbours(network: Network, alpha: float) -> Iterator[Pair]:
-    """Every coordinate moved by α, up and down."""
-    structure = log_structure(network.grid, network.lines)
-    u, line, base = encode(structure, network.lines), structure.line_of(), surcharge(network)
+def neighbours(network: Network, alpha: float, mechanism: str = "log") -> Iterator[Pair]:
+    """Every protected coordinate moved by α, up and down."""
+    u, line = protected(network, mechanism)
+    base = surcharge(network)
     for k in range(len(u)):
         for sign in (1.0, -1.0):
-            moved = u.copy()
-            moved[k] += sign * alpha
-            other = Network(network.grid, decode(structure, moved))
+            other = Network(network.grid, moved_lines(network, mechanism, k, sign * alpha))
             change = abs(surcharge(other) - base)
             yield Pair(network, other, k, int(corridors(network.grid)[line[k]]), change)
+
+
+def protected(network: Network, mechanism: str) -> tuple[np.ndarray, np.ndarray]:
+    """The coordinates that a mechanism protects, and a line of each."""
+    if mechanism == "log":
+        structure = log_structure(network.grid, network.lines)
+        return encode(structure, network.lines), structure.line_of()
+    return network.lines.g, np.arange(network.grid.n_line)  # networks without parallel or lossless lines
+
+
+def moved_lines(network: Network, mechanism: str, place: int, by: float) -> LineParameters:
+    """The lines with one coordinate moved."""
+    if mechanism == "log":
+        structure = log_structure(network.grid, network.lines)
+        u = encode(structure, network.lines)
+        u[place] += by
+        return decode(structure, u)
+    factor = np.ones(network.grid.n_line)
+    factor[place] = (network.lines.g[place] + by) / network.lines.g[place]
+    return LineParameters(network.lines.g * factor, network.lines.b * factor, network.lines.bc)
 
 
 def pairs_within(network: Network, alpha: float, s: float, count: int) -> list[Pair]:
@@ -75,10 +93,9 @@ def numbers(made: Release | None, pair: Pair, kappas: tuple[float, float]) -> di
     names = ("coordinate", "answer", "public cost", "shape", "scale", "asked", "released cost", "likelihood")
     if made is None:
         return dict.fromkeys(names, FAILED)
-    structures = [log_structure(one.grid, one.lines) for one in (pair.one, pair.other)]
-    u = [encode(s, one.lines)[pair.coordinate] for s, one in zip(structures, (pair.one, pair.other), strict=True)]
-    seen = float(encode(log_structure(made.network.grid, made.lines), made.lines)[pair.coordinate])
-    privacy = made.manifest.privacy
+    method, privacy = made.manifest.mechanism.name, made.manifest.privacy
+    u = [protected(one, method)[0][pair.coordinate] for one in (pair.one, pair.other)]
+    seen = float(protected(made.network, method)[0][pair.coordinate])
     width = privacy.alpha / privacy.parts.lines.epsilon
     likelihood = (abs(seen - u[1]) - abs(seen - u[0])) / width
     answer = next((one for one in made.manifest.public_inputs if one.kind is FactKind.SURCHARGE), None)

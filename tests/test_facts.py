@@ -406,6 +406,16 @@ def test_default_path_keeps_its_claim(source: str) -> None:
     assert max(audit(within(), replace(PLAN, cost=source), 60).values()) <= 1.0
 
 
+@pytest.mark.parametrize("method", ["additive", "paper"])
+def test_other_mechanisms_keep_their_claims(method: str) -> None:
+    """The claim of `paper` is its true loss, and that of the answer."""
+    network = gv.load("case5")
+    pair = min(neighbours(network, 0.5, method), key=lambda one: one.moved)
+    assert pair.moved <= 0.0025 and gv.distance(pair.one, pair.other, 0.5, method).total == pytest.approx(1.0)
+    claim = mechanism(method).loss(split(network), 0.8) + 0.2
+    assert max(audit(pair, gv.Plan(1.0, 0.5, 0.05, method), 40).values()) <= claim
+
+
 def test_the_audit_sees_a_declared_cost() -> None:
     """The defect that this file is about: an exact, uncharged query beside the noise."""
     found = audit(within(), replace(PLAN, cost="declared"), 60, confidence=0.99)

@@ -18,6 +18,7 @@ from gridveil.grid import LineKind, LineParameters, Network, corridors
 from gridveil.privacy.noise import ExactNoise, SeededNoise
 from gridveil.sealed.mechanisms import MECHANISMS, mechanism
 from gridveil.sealed.split import SecretNetwork, split
+from gridveil.wall.changes import CHANGES, cost_of_changes
 from gridveil.wall.coordinates import coordinates, from_coordinates, group_mean, groups, signs
 from gridveil.wall.draw import NoisyLines
 from gridveil.wall.mechanisms import mechanism_words
@@ -129,6 +130,51 @@ def test_losses() -> None:
         assert mechanism("paper").loss(network, 1.0) == pytest.approx(loss, abs=0.05)
         assert mechanism("paper").loss(network, 0.5) == pytest.approx(loss / 2, abs=0.03)
         assert mechanism("log").loss(network, 0.7) == mechanism("additive").loss(network, 0.7) == 0.7
+
+
+# ---- distances: what a change costs ----
+
+
+def changed(network: Network, line: int, r: float = 1.0, x: float = 1.0, bc: float = 1.0) -> Network:
+    """One line's r, x and charging times factors."""
+    (r0, x0), factors = network.lines.impedance(), np.ones((3, network.grid.n_line))
+    factors[:, line] = r, x, bc
+    lines = LineParameters.from_impedance(r0 * factors[0], x0 * factors[1], network.lines.bc * factors[2])
+    return Network(network.grid, lines)
+
+
+@pytest.mark.parametrize(
+    ("factors", "wanted"),
+    [((1.1, 1.1, 1.1), 0.953), ((1.1, 1.1, 1.0), 1.906), ((1.0, 1.1, 1.0), 2.85), ((1.0, 0.9, 1.0), 3.15), ((0.9, 1.1, 0.9), 4.95)],
+)  # fmt: skip
+def test_what_changes_cost(factors: tuple[float, float, float], wanted: float) -> None:
+    """MECHANISM §10, on a line of 39 buses (r/x is a tenth) and on the ordinary line of the pages."""
+    network = gv.load("case39")
+    apart = gv.distance(network, changed(network, 2, *factors), alpha=0.1)
+    assert apart.changed == 1
+    assert apart.total == pytest.approx(wanted, abs=0.03)
+    words = dict(zip([one for _, one in CHANGES], cost_of_changes(0.1), strict=True))
+    assert words[factors][1] == pytest.approx(wanted, abs=0.06)
+
+
+def test_distances_are_those_of_the_queries(tiny: Bend) -> None:
+    network = gv.load("case39")
+    two = changed(changed(network, 2, 1.1, 1.1, 1.1), 7, 1.1, 1.1, 1.1)
+    apart = gv.distance(network, two, alpha=0.1)
+    assert apart.changed == 2 and apart.total == pytest.approx(2 * 0.953, abs=0.001)
+    assert gv.distance(network, network).total == 0
+    scaled = changed(network, 2, 0.5, 0.5, 1.0)  # twice the conductance, the ratio kept
+    assert gv.distance(network, scaled, 0.5, "additive").total == pytest.approx(network.lines.g[2] / 0.5)
+    # what a mechanism leaves open tells the two apart, whatever the noise
+    assert gv.distance(network, changed(network, 2, bc=1.1), 0.5, "additive").total == np.inf
+    assert gv.distance(network, changed(network, 2, x=1.1), 0.5, "paper").total == np.inf
+    assert gv.distance(network, changed(network, 2, x=-1.0)).total == np.inf
+    lossless = gv.load(tiny(("0.01	0.1	", "0	0.1	")))
+    for method in ("log", "additive", "paper"):
+        assert gv.distance(lossless, gv.load(tiny()), 0.1, method).total == np.inf
+        assert gv.distance(gv.load(tiny()), lossless, 0.1, method).total == np.inf
+    with pytest.raises(gv.GridError, match="differ in public data"):
+        gv.distance(network, gv.load("case14"))
 
 
 def test_secret_lines_do_not_show(tiny: Bend) -> None:

@@ -200,7 +200,7 @@ def distance(one: Network, other: Network, alpha: float, mechanism: str = "log")
     else:
         alone = words.unprotected(grid)
         group = conductance_groups(grid, one.lines, alone)
-        (secret, _, ratio), (changed, _, other_ratio) = (conductances(grid, n.lines, group) for n in (one, other))
+        (secret, _, ratio), (changed, _, other_ratio) = (conductances(n.grid, n.lines, group) for n in (one, other))
         moved = np.abs(changed - secret) / alpha
         member = np.zeros(len(secret), np.int64)
         member[group] = np.arange(grid.n_line)
