@@ -478,7 +478,7 @@ def test_the_audit_finds_a_step_without_noise(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(Truth, "__init__", remembered)
     monkeypatch.setattr(pipeline, "aimed_costs", shaped)
-    assert audit(pair, PLAN, 80, profile, confidence=0.99)["shape"] > 1.0
+    assert audit(pair, PLAN, 50, profile, confidence=0.95)["shape"] > 1.0
 
 
 def test_a_pair_beyond_s_is_found_beyond_epsilon() -> None:

@@ -22,11 +22,12 @@ from gridveil.sealed.split import split
 from gridveil.study.declare import Settings
 from gridveil.wall.draw import NoisyLines
 from gridveil.wall.facts import Source
+from gridveil.wall.mechanisms import PUBLISHED
 
 LAPLACE = "laplace"
 EPSILON, BETA = 1.0, 0.01
 """Unless the settings say otherwise."""
-RELEASES = ("paper", "additive", "log")
+RELEASES = tuple(reversed(PUBLISHED))
 SOURCES = tuple(str(source) for source in Source)
 
 
