@@ -23,7 +23,7 @@ from gridveil.publish.release import Release
 from gridveil.repair.workshop import Workshop
 from gridveil.sealed.facts import Truth
 from gridveil.sealed.split import split
-from gridveil.wall.coordinates import decode, distance, encode, log_structure
+from gridveil.wall.coordinates import distance, encode, log_structure, shifted
 from gridveil.wall.facts import FactKind
 from tests.audit import lower_bound
 
@@ -70,10 +70,7 @@ def protected(network: Network, mechanism: str) -> tuple[np.ndarray, np.ndarray]
 def moved_lines(network: Network, mechanism: str, place: int, by: float) -> LineParameters:
     """The lines with one coordinate moved."""
     if mechanism == "log":
-        structure = log_structure(network.grid, network.lines)
-        u = encode(structure, network.lines)
-        u[place] += by
-        return decode(structure, u)
+        return shifted(log_structure(network.grid, network.lines), network.lines, [(place, by)])
     factor = np.ones(network.grid.n_line)
     factor[place] = (network.lines.g[place] + by) / network.lines.g[place]
     return LineParameters(network.lines.g * factor, network.lines.b * factor, network.lines.bc)

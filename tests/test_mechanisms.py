@@ -19,7 +19,15 @@ from gridveil.privacy.noise import ExactNoise, SeededNoise
 from gridveil.sealed.mechanisms import MECHANISMS, mechanism
 from gridveil.sealed.split import SecretNetwork, split
 from gridveil.wall.changes import CHANGES, cost_of_changes
-from gridveil.wall.coordinates import coordinates, from_coordinates, group_mean, groups, signs
+from gridveil.wall.coordinates import (
+    coordinates,
+    from_coordinates,
+    group_mean,
+    groups,
+    log_structure,
+    shifted,
+    signs,
+)
 from gridveil.wall.draw import NoisyLines
 from gridveil.wall.mechanisms import mechanism_words
 
@@ -163,6 +171,13 @@ def test_distances_are_those_of_the_queries(tiny: Bend) -> None:
     apart = gv.distance(network, two, alpha=0.1)
     assert apart.changed == 2 and apart.total == pytest.approx(2 * 0.953, abs=0.001)
     assert gv.distance(network, network).total == 0
+    twins = gv.load("case118")  # one circuit of two lines that differ: both move, and what differs stays
+    structure = log_structure(twins.grid, twins.lines)
+    place = int(np.argmax(np.bincount(structure.group)))
+    moved = Network(twins.grid, shifted(structure, twins.lines, [(place, 0.1)]))
+    assert gv.distance(twins, moved, 0.1).total == pytest.approx(1.0)
+    changed_lines = np.flatnonzero(~np.isclose(moved.lines.b, twins.lines.b, rtol=1e-9))
+    assert changed_lines.tolist() == np.flatnonzero(structure.group == place).tolist() and len(changed_lines) == 2
     scaled = changed(network, 2, 0.5, 0.5, 1.0)  # twice the conductance, the ratio kept
     assert gv.distance(network, scaled, 0.5, "additive").total == pytest.approx(network.lines.g[2] / 0.5)
     # what a mechanism leaves open tells the two apart, whatever the noise

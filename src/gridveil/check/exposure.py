@@ -1,7 +1,8 @@
 """`exposure`: how much each corridor moves the dispatch cost, and so how well a private cost protects it. INTERNAL.
 
 A private cost protects a change of a corridor by ε_cost·D/s, D being what the change does to the surcharge. Here every
-corridor is changed by α in each of its coordinates, up and down, and the AC-OPF solved again. On large networks only
+corridor is changed by α in each of its coordinates, up and down, and the AC-OPF solved again, from the starts that a
+release has: others may end elsewhere. On large networks only
 the corridors with the steepest slopes are solved; the others' D is their slope times α.
 
 It needs the original. To choose s by it is itself a disclosure: s would then depend on the secret, uncharged.
@@ -9,7 +10,7 @@ It needs the original. To choose s by it is itself a disclosure: s would then de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
 
@@ -17,13 +18,13 @@ import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.errors import ReleaseError
-from gridveil.grid import LineParameters, Network, corridors
+from gridveil.grid import Network, corridors
 from gridveil.grid.copper_plate import copper_plate_cost
-from gridveil.nlp.opf import OpfModel, Solution, opf_model, solve_opf
+from gridveil.nlp.opf import Solution, opf_model, solve_opf
 from gridveil.nlp.sensitivity import cost_gradient
 from gridveil.nlp.solver import Status
 from gridveil.repair.estimate import log_slopes
-from gridveil.wall.coordinates import LogStructure, decode, encode, log_structure
+from gridveil.wall.coordinates import LogStructure, log_structure, shifted
 from gridveil.wall.facts import DIGITS, HIGHEST, significant
 
 SHARES = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05)
@@ -66,9 +67,9 @@ def exposure(network: Network, alpha: float = 0.1, progress: Callable[[int, int]
     model, structure = opf_model(grid), log_structure(grid, network.lines)
     base = solve_opf(model, network.lines)
     surcharge = _surcharge(base, plate)
-    u, corridor = encode(structure, network.lines), corridors(grid)[structure.line_of()]
+    corridor = corridors(grid)[structure.line_of()]
     count = int(corridor.max(initial=-1)) + 1
-    slope = np.zeros(len(u))
+    slope = np.zeros(len(corridor))
     if base.status is Status.OPTIMAL:
         gradient = cost_gradient(grid, network.lines, base) / abs(base.cost)
         slope = np.abs(log_slopes(structure, network.lines, gradient))
@@ -78,9 +79,13 @@ def exposure(network: Network, alpha: float = 0.1, progress: Callable[[int, int]
     infeasible, declared, shown = [], 0, significant(base.cost, DIGITS)
     for done, which in enumerate(chosen.tolist()):
         own = np.flatnonzero(corridor == which)
-        ends = [_neighbour(model, structure, u, [(one, sign * alpha)]) for one in own.tolist() for sign in (1.0, -1.0)]
+        ends = [
+            solve_opf(model, shifted(structure, network.lines, [(one, sign * alpha)]))
+            for one in own.tolist()
+            for sign in (1.0, -1.0)
+        ]
         moved[which] = max(abs(_surcharge(one, plate) - surcharge) for one in ends)
-        longer = _neighbour(model, structure, u, _longer(structure, own, log(1.0 + alpha)))
+        longer = solve_opf(model, shifted(structure, network.lines, _longer(structure, own, log(1.0 + alpha))))
         if any(one.status is not Status.OPTIMAL for one in (*ends, longer)):
             infeasible.append(which)
         declared += longer.status is not Status.OPTIMAL or significant(longer.cost, DIGITS) != shown
@@ -106,14 +111,3 @@ def _longer(structure: LogStructure, own: IntArray, by: float) -> list[tuple[int
     """A longer line has a larger |z| and the same x/r; its charging grows as x does, so that bc/x stays too."""
     first = int(structure.exists[0].sum())
     return [(one, by) for one in own.tolist() if one < first]
-
-
-def _neighbour(
-    model: OpfModel, structure: LogStructure, u: FloatArray, changes: Sequence[tuple[int, float]]
-) -> Solution:
-    """The optimum with some coordinates changed, from the starts that a release has: others may end elsewhere."""
-    other = u.copy()
-    for place, change in changes:
-        other[place] += change
-    lines: LineParameters = decode(structure, other)
-    return solve_opf(model, lines)

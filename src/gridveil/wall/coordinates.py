@@ -7,6 +7,7 @@ because no mechanism changes them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +101,17 @@ def decode(structure: LogStructure, u: FloatArray) -> LineParameters:
         values[exists] = part
         full.append(values[group])
     return from_coordinates(*full, *(one.astype(float) for one in structure.sign))
+
+
+def shifted(structure: LogStructure, lines: LineParameters, changes: Sequence[tuple[int, float]]) -> LineParameters:
+    """Lines with some entries of their vector of coordinates changed; twins keep what differs between them."""
+    values = [one.copy() for one in coordinates(lines)]
+    begins = [0, *structure.cuts.tolist()]
+    for place, change in changes:
+        part = int(np.searchsorted(begins, place, side="right")) - 1
+        group = int(np.flatnonzero(structure.exists[part])[place - begins[part]])
+        values[part][structure.by_line[part] == group] += change
+    return from_coordinates(*values, *(one.astype(float) for one in structure.sign))
 
 
 def coordinates(lines: LineParameters) -> tuple[FloatArray, FloatArray, FloatArray]:
