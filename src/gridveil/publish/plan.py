@@ -80,7 +80,6 @@ class Plan:
             raise ReleaseError(f"a published cost and --cost {self.cost} contradict each other; give one of the two")
         if costs is None and self.cost == Source.PUBLISHED:
             raise ReleaseError("--cost published needs the cost: give --published-cost")
-        object.__setattr__(self, "cost", str(self.source))
         for name, value in (("the cost's share of epsilon", self.cost_share), ("s", self.cost_sensitivity)):
             if not 0 < value < 1:
                 raise PrivacyError(f"{name} = {value:g} must lie between 0 and 1; nothing was charged")

@@ -15,7 +15,7 @@ from gridveil.grid import LineKind, PublicGrid
 
 RELATIVE, CONDUCTANCE, SURCHARGE = "relative", "conductance", "surcharge"
 UNITS = {
-    RELATIVE: "relative (0.1 means ten per cent)",
+    RELATIVE: "relative, of ln|z|, ln|x/r| and ln|bc/x| together",
     CONDUCTANCE: "per unit of conductance",
     SURCHARGE: "change of ln(cost/copper-plate cost)",
 }
