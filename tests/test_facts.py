@@ -32,11 +32,12 @@ from gridveil.publish.pipeline import release
 from gridveil.publish.release import Release
 from gridveil.repair.shrinkage import shrink, shrink_lines
 from gridveil.repair.workshop import Workshop
+from gridveil.report.public import public_report
 from gridveil.sealed.facts import Truth
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
 from gridveil.wall.draw import Estimate
-from gridveil.wall.facts import HIGHEST, Fact, FactKind, Source, private_surcharge
+from gridveil.wall.facts import HIGHEST, Fact, FactKind, Source, cost_interval, private_surcharge
 from tests.conftest import Bend
 from tests.release_audit import Pair, audit, is_adjacent, neighbours, pairs_within, surcharge
 from tests.test_release import FixedNoise, Recording, bundle_bytes, two_secrets
@@ -177,6 +178,49 @@ def test_a_limit_leaves_room_for_the_answer(tmp_path: Path) -> None:
     with pytest.raises(PrivacyError, match="would cost 1"):
         release(network, gv.Plan(1.0, 0.1, 0.01), book, workshop=Workshop)
     assert len(book.entries()) == 1
+
+
+def test_conditions_of_earlier_releases_stay(tmp_path: Path) -> None:
+    """A declared cost told some networks apart for certain; no later release of the network may forget it."""
+    book, network = gv.Ledger.open(tmp_path / "l.db"), split(gv.load("case14"))
+    release(network, gv.Plan(1.0, 0.1, 0.01, cost="declared"), book, workshop=Workshop)
+    later = release(network, gv.Plan(1.0, 0.1, 0.01, cost="derived"), book, workshop=Workshop)
+    privacy = later.manifest.privacy
+    assert privacy.given == []
+    assert privacy.given_before == [
+        "optimal dispatch cost, declared to 4 digits, without noise",
+        "an optimal power flow at every used step",
+    ]
+    assert "share also: optimal dispatch cost, declared to 4 digits" in privacy.statement
+    assert "what earlier releases stated: optimal dispatch cost" in public_report(later)
+    assert gv.verify(later.write(tmp_path / "out")).passed
+    asked = release(split(gv.load("case30")), gv.Plan(1.0, 0.1, 0.01), book, workshop=Workshop)
+    after = release(split(gv.load("case30")), gv.Plan(1.0, 0.1, 0.01, cost="derived"), book, workshop=Workshop)
+    assert asked.manifest.privacy.given_before == []
+    assert any("bottlenecks" in one and "earlier release" in one for one in after.manifest.not_protected)
+
+
+def test_intervals_at_the_ends_of_the_clamp() -> None:
+    """A network fed by its shunts may cost less than the copper plate: below it nothing is claimed."""
+    low = private_surcharge(-0.05, 0.2, 0.0025)
+    assert low.low == 0.0 and low.high is not None and low.high > 0
+    assert cost_interval(low, 1000.0) == (None, pytest.approx(1000 * exp(low.high or 0.0)))
+    high = private_surcharge(0.6, 0.2, 0.0025)
+    assert high.high == HIGHEST and high.low is not None and high.low < HIGHEST
+    assert cost_interval(high, 1000.0)[1] is None
+    middle = cost_interval(private_surcharge(0.2, 0.2, 0.0025), 1000.0)
+    assert middle[0] is not None and middle[1] is not None and middle[0] < 1000 * exp(0.2) < middle[1]
+
+
+def test_whatever_fails_after_a_charge_says_what_is_spent(tmp_path: Path) -> None:
+    class Broken(Workshop):
+        def estimate(self, *_: Any, **__: Any) -> Estimate:
+            raise ValueError("a bug")
+
+    book = gv.Ledger.open(tmp_path / "l.db")
+    with pytest.raises(ReleaseError, match=r"internal failure, ValueError.*spent all the same: 0\.8"):
+        release(split(gv.load("case14")), gv.Plan(1.0, 0.1, 0.01), book, workshop=Broken)
+    assert [entry.loss for entry in book.entries()] == [0.8]
 
 
 def test_derived_never_solves_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,6 +186,17 @@ def test_a_release_says_what_earlier_ones_left_open(tmp_path: Path) -> None:
         lambda m: m["mechanism"].update(adjacency="Everything is protected."),
         lambda m: m["mechanism"].update(version=7),
         lambda m: m.update(not_protected=[]),
+        lambda m: m["not_protected"].append("nothing else: everything is protected"),
+        lambda m: m["privacy"].update(ledger_entries=[0]),
+        lambda m: m["privacy"].update(ledger_entries=[1, 1]),
+        lambda m: m["privacy"].update(noise="RESEARCH MODE: seeded generator"),
+        lambda m: m["privacy"]["cumulative_within"].append(m["privacy"]["cumulative_within"][0]),
+        lambda m: m["privacy"]["cumulative_within"][0].update(unit="surcharge"),
+        lambda m: m["privacy"].update(given_before=["the moon"]),
+        lambda m: m.update(scrubbed=["nothing"]),
+        lambda m: m["repair"].update(path="as drawn", cuts=9),
+        lambda m: m.update(attended=False),
+        lambda m: m.update(warning="All is well."),
     ],
 )
 def test_verify_rejects_claims_that_the_mechanism_does_not_make(
@@ -275,6 +286,7 @@ GOLDEN_COST = 2178.0700
         ({"declare_unused": True}, "without noise"),
         ({"cost": "declared", "unattended": True}, "unattended"),
         ({"target": "other"}, "no target"),
+        ({"mechanism": "paper", "unattended": True}, "another mechanism"),
         ({"mechanism": "laplace"}, "no mechanism"),
         ({"bound_factor": 1}, "bound factor"),
         ({"published_cost": 0}, "published cost"),
@@ -473,6 +485,9 @@ def _forged(made: Path, name: str, change: Callable[[dict[str, Any]], Any]) -> C
         lambda m: m["privacy"].update(epsilon=-5.0),
         lambda m: m["privacy"].update(differentially_private=True),
         lambda m: m.update(warning=None),
+        lambda m: m.update(warning="All is well."),
+        lambda m: m["privacy"].update(noise="OpenDP"),
+        lambda m: m["privacy"].update(loss=1.0, cumulative_loss=1.0),
     ],
 )
 def test_verify_rejects_forged_manifests(made: Path, change: Callable[[dict[str, Any]], Any]) -> None:
