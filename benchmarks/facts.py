@@ -93,7 +93,9 @@ def run(arguments: argparse.Namespace) -> None:
     path = Path(arguments.file)
     done = {tuple(json.loads(line)["key"]) for line in path.read_text().splitlines()} if path.exists() else set()
     lists = [getattr(arguments, name).split(",") for name in ("cases", "alphas", "sources", "targets")]
-    for seed, (case, alpha, source, target) in product(range(arguments.draws), product(*lists)):
+    for seed, (case, alpha, source, target) in product(
+        range(arguments.first, arguments.first + arguments.draws), product(*lists)
+    ):
         key = (case, alpha, source, target, arguments.steps, seed)
         if key in done:
             continue
@@ -157,6 +159,7 @@ if __name__ == "__main__":
     parser.add_argument("--targets", default="drawn,shrunk")
     parser.add_argument("--steps", default="")
     parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     given = parser.parse_args()
     if given.command == "run":
         run(given)
