@@ -20,6 +20,8 @@ from gridveil.wall.facts import LOWEST_TARGET, Fact, FactKind, Source, cost_inte
 
 _FAR = 3.0
 """Scales of its noise: the fused surcharge lies no farther from the private answer; and losses move by no more."""
+_SHARES = (0.5, 1.0)
+"""Of the way from the fused surcharge to the one that the draw itself has, where no network near it has the first."""
 
 
 def copper_plates(grid: PublicGrid, demands: Sequence[Demand]) -> list[float]:
@@ -51,10 +53,25 @@ def fused(estimate: Estimate, answer: Fact | None) -> float:
     if not certain:
         raise RepairFailed("neither the noisy network nor the shrunk one has a dispatch, and none was asked for")
     weight = np.array([max(spread, 1e-9) ** -2.0 for _, spread in certain])
-    target = float(weight @ [value for value, _ in certain] / weight.sum())
+    return _near(float(weight @ [value for value, _ in certain] / weight.sum()), answer)
+
+
+def levels(estimate: Estimate, answer: Fact | None) -> list[float]:
+    """The surcharges to aim at, in turn: the fused one; where no network near the draw has it, for the noise of the
+    answer can lie in its tail, ones towards what the draw itself has. None is farther from the answer than its noise.
+    """
+    first = fused(estimate, answer)
+    if estimate.shape is None:
+        return [first]
+    reach = float(np.mean(estimate.shape))
+    return list(dict.fromkeys([first, *(_near(first + share * (reach - first), answer) for share in _SHARES)]))
+
+
+def _near(level: float, answer: Fact | None) -> float:
+    """A level, no farther from the answer than its noise and above the least that an AC-OPF can have."""
     if answer is not None and answer.scale is not None:
-        target = float(np.clip(target, answer.value - _FAR * answer.scale, answer.value + _FAR * answer.scale))
-    return max(target, LOWEST_TARGET)
+        level = float(np.clip(level, answer.value - _FAR * answer.scale, answer.value + _FAR * answer.scale))
+    return max(level, LOWEST_TARGET)
 
 
 def aimed_costs(

@@ -25,7 +25,7 @@ from gridveil.privacy.composition import Charge
 from gridveil.privacy.ledger import Ledger, Receipt
 from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.publish import bundle
-from gridveil.publish.costs import aimed_costs, aimed_losses, copper_plates, fused, worth_asking
+from gridveil.publish.costs import aimed_costs, aimed_losses, copper_plates, levels, worth_asking
 from gridveil.publish.describe import file_notes
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import conditions, make_manifest
@@ -143,10 +143,9 @@ def release(
     # ════════ wall: below, the secret is seen by `ask` alone, whose answer is paid for and noised ════════
     with _telling(purse):
         with closing(workshop(grid, noisy, plan.fidelity)) as shop:
-            facts += _fused(plan, shop, demands, plates, [int(horizon.step[index]) for index in used], ask)
             names = network.bus_names if plan.keep_names else None
             public = _Public(grid, plan, profile, horizon, used, names, noisy, facts)
-            result = shop.repair(_snapshots(public))
+            public, result = _repaired(public, shop, demands, plates, ask)
         return _publish(public, result, noise, loss, purse)
 
 
@@ -182,26 +181,41 @@ def _stated(plan: Plan, horizon: Profile, used: Sequence[int], truth: Truth, unu
     return facts + (unused.declare(FactKind.UNUSED_COST) if plan.declare_unused else ())
 
 
+def _repaired(
+    public: _Public, shop: Shop, demands: Sequence[Demand], plates: Sequence[float], ask: Callable[[], Fact]
+) -> tuple[_Public, Repair]:
+    """Repair at the public costs; at estimated ones, nearer to what the draw can reach where nothing has the first."""
+    choices = _fused(public, shop, demands, plates, ask)
+    for facts in choices:
+        aimed = replace(public, facts=public.facts + facts)
+        try:
+            return aimed, shop.repair(_snapshots(aimed))
+        except RepairFailed:
+            if facts is choices[-1]:
+                raise
+    raise AssertionError("there is always a choice")
+
+
 def _fused(
-    plan: Plan,
-    shop: Shop,
-    demands: Sequence[Demand],
-    plates: Sequence[float],
-    steps: Sequence[int],
-    ask: Callable[[], Fact],
-) -> tuple[Fact, ...]:
-    """Facts that come from the noisy values; the truth is asked only if these leave the cost too uncertain."""
+    public: _Public, shop: Shop, demands: Sequence[Demand], plates: Sequence[float], ask: Callable[[], Fact]
+) -> list[tuple[Fact, ...]]:
+    """Facts that come from the noisy values, in the order in which a repair tries them.
+
+    The truth is asked only if the noisy values leave the cost too uncertain, and once.
+    """
+    plan, steps = public.plan, [int(public.horizon.step[index]) for index in public.used]
     losses = plan.loss_within is not None and plan.source is not Source.DECLARED
     if plan.source.conditional and not losses:
-        return ()
+        return [()]
     enough = plan.cost_scale if plan.source is Source.PRIVATE else SENSITIVITY / SHARE
     found = shop.estimate(demands, needed=plan.source is Source.DERIVED or losses, enough=enough)
-    facts, level = tuple[Fact, ...](), None
-    if not plan.source.conditional:
-        answer = ask() if plan.source is Source.PRIVATE and worth_asking(found, plan.cost_scale) else None
-        level = fused(found, answer)
-        facts = aimed_costs(steps, plates, found, answer, level)
-    return facts + (aimed_losses(steps, found, level) if losses else ())
+    if plan.source.conditional:
+        return [aimed_losses(steps, found)]
+    answer = ask() if plan.source is Source.PRIVATE and worth_asking(found, plan.cost_scale) else None
+    return [
+        aimed_costs(steps, plates, found, answer, level) + (aimed_losses(steps, found, level) if losses else ())
+        for level in levels(found, answer)
+    ]
 
 
 def _snapshots(public: _Public) -> list[Snapshot]:
