@@ -137,7 +137,7 @@ def test_where_nothing_has_the_fused_cost_the_aim_moves_towards_the_draw(tmp_pat
 
     book = gv.Ledger.open(tmp_path / "ledger.db")
     made = release(split(gv.load("case30")), gv.Plan(1.0, 0.1, 0.01), book, workshop=shop)
-    made.save(tmp_path / "out")
+    made.write(tmp_path / "out")
     assert gv.verify(tmp_path / "out").passed
     assert made.costs[0].value == shops[0].asked[1] != shops[0].asked[0]
     assert len(book.entries()) == 2  # lines and cost, each drawn once
