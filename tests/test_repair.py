@@ -163,8 +163,8 @@ def test_child_process_gives_the_same_answer() -> None:
     network, noisy, facts = drawn("case5", "log", 0.3, 2)
     here = repair(network.grid, noisy, facts, Fidelity(0.01))
     demand = gv.Demand(facts[0].pd, facts[0].qd)
-    with closing(ChildWorkshop(network.grid, noisy, Fidelity(0.01))) as shop:
-        assert shop.estimate([demand]) == Workshop(network.grid, noisy, Fidelity(0.01)).estimate([demand])
+    with closing(ChildWorkshop().begin(network.grid, noisy, Fidelity(0.01))) as shop:
+        assert shop.estimate([demand]) == Workshop().begin(network.grid, noisy, Fidelity(0.01)).estimate([demand])
         there = shop.repair(facts)
     assert np.array_equal(here.lines.b, there.lines.b)
     assert np.array_equal(here.points[0].vm, there.points[0].vm)
@@ -172,7 +172,7 @@ def test_child_process_gives_the_same_answer() -> None:
     dear = [Snapshot(snapshot.pd, snapshot.qd, 50 * snapshot.cost)]
     with (
         pytest.raises(RepairFailed, match="no AC-feasible network"),
-        closing(ChildWorkshop(network.grid, noisy, Fidelity(0.01))) as shop,
+        closing(ChildWorkshop().begin(network.grid, noisy, Fidelity(0.01))) as shop,
     ):
         shop.repair(dear)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 from gridveil.casefile import read, write
 from gridveil.casefile.from_network import from_network
@@ -44,6 +44,8 @@ from gridveil.wall.mechanisms import COST, SURCHARGE
 class Shop(Protocol):
     """Where a draw is estimated and repaired: in this process, or in one that has never seen the secret."""
 
+    def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Self: ...
+
     def estimate(self, demands: Sequence[Demand], *, needed: bool = ..., enough: float = ...) -> Estimate: ...
 
     def repair(self, snapshots: Sequence[Snapshot]) -> Repair: ...
@@ -51,7 +53,7 @@ class Shop(Protocol):
     def close(self) -> None: ...
 
 
-Workshops = Callable[[PublicGrid, NoisyLines, Fidelity], Shop]
+Workshops = Callable[[], Shop]
 
 
 def shape(grid: PublicGrid) -> bytes:
@@ -138,15 +140,15 @@ def release(
         purse.pay(second[0])
         return truth.ask_surcharge(plates, plan.epsilon_cost, plan.cost_sensitivity, noise)
 
-    purse.pay(first, conditions(plan, facts), then=second)
-    noisy = method.perturb(network, plan.epsilon_lines, float(plan.alpha), noise)
-    # ════════ wall: below, the secret is seen by `ask` alone, whose answer is paid for and noised ════════
-    with _telling(purse):
-        with closing(workshop(grid, noisy, plan.fidelity)) as shop:
+    with closing(workshop()) as shop:
+        purse.pay(first, conditions(plan, facts), then=second)
+        with _telling(purse):
+            noisy = method.perturb(network, plan.epsilon_lines, float(plan.alpha), noise)
+            # ════════ wall: below, the secret is seen by `ask` alone, whose answer is paid for and noised ════════
             names = network.bus_names if plan.keep_names else None
             public = _Public(grid, plan, profile, horizon, used, names, noisy, facts)
-            public, result = _repaired(public, shop, demands, plates, ask)
-        return _publish(public, result, noise, loss, purse)
+            public, result = _repaired(public, shop.begin(grid, noisy, plan.fidelity), demands, plates, ask)
+            return _publish(public, result, noise, loss, purse)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The workshop in a process of its own: bytes in, bytes out, nothing secret within reach.
 
-python -m gridveil.repair.child: a `Task` first, then `Request`s, each answered; every message is its length and itself.
+python -m gridveil.repair.child: it greets when it is ready, before anything is charged; then a `Task`, then `Request`s,
+each answered. Every message is its length and itself.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Self
 
 from gridveil.errors import ReleaseError, RepairFailed, WallBreach
 from gridveil.grid import PublicGrid
@@ -20,6 +21,7 @@ from gridveil.wall.codec import pack, unpack
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import SENSITIVITY, SHARE
 
+GREETING = b"ready"
 FORBIDDEN = ("gridveil.sealed", "gridveil.privacy", "gridveil.casefile", "gridveil.publish")
 
 
@@ -52,13 +54,22 @@ class Answer:
 
 
 class ChildWorkshop:
-    """A workshop behind the wall."""
+    """A workshop behind the wall. Once made it is ready: whatever keeps a process from working is met here."""
 
-    def __init__(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> None:
+    def __init__(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
+        assert self._process.stdout is not None
+        if _receive(self._process.stdout) != GREETING:
+            failure = self._ended()
+            self.close()
+            raise failure
+
+    def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Self:
+        """As `Workshop.begin`."""
         self._send(pack(Task(grid, noisy, fidelity)))
+        return self
 
     def estimate(
         self, demands: Sequence[Demand], *, needed: bool = False, enough: float = SENSITIVITY / SHARE
@@ -123,12 +134,13 @@ def _receive(stream: IO[bytes]) -> bytes | None:
 
 
 def main() -> None:
-    """Answer requests until there are no more."""
+    """Greet, then answer requests until there are no more."""
+    _write(sys.stdout.buffer, GREETING)
     given = _receive(sys.stdin.buffer)
     if given is None:
         return
     task = unpack(given, Task)
-    shop = Workshop(task.grid, task.noisy, task.fidelity)
+    shop = Workshop().begin(task.grid, task.noisy, task.fidelity)
     while (data := _receive(sys.stdin.buffer)) is not None:
         request = unpack(data, Request)
         try:

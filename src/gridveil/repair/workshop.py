@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import inf
+from typing import Self
 
 from gridveil.grid import PublicGrid
 from gridveil.nlp.power_flow import Demand
@@ -21,8 +22,14 @@ from gridveil.wall.facts import SENSITIVITY, SHARE
 class Workshop:
     """In this process, for studies and tests; releases work in a process of its own (`repair/child.py`)."""
 
-    def __init__(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> None:
+    grid: PublicGrid
+    noisy: NoisyLines
+    fidelity: Fidelity
+
+    def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Self:
+        """Take up a draw."""
         self.grid, self.noisy, self.fidelity = grid, noisy, fidelity
+        return self
 
     def estimate(
         self, demands: Sequence[Demand], *, needed: bool = False, enough: float = SENSITIVITY / SHARE
