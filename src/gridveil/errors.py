@@ -61,19 +61,24 @@ class ReleaseError(GridVeilError):
 
 
 class RepairFailed(ReleaseError):
-    """No network within the bounds was found that is feasible and faithful; the privacy is spent all the same."""
-
-    def __init__(self, message: str, spent: float | None = None) -> None:
-        self.spent = spent
-        super().__init__(message)
+    """No network within the bounds was found that is feasible and faithful."""
 
 
 class CertificateFailed(ReleaseError):
-    """The written network does not pass its own checks; it is not released, the privacy is spent all the same."""
+    """The written network does not pass its own checks; it is not released."""
 
-    def __init__(self, message: str, checks: tuple[str, ...], spent: float | None = None) -> None:
+    def __init__(self, message: str, checks: tuple[str, ...]) -> None:
         self.checks = checks
-        self.spent = spent
+        super().__init__(message)
+
+
+class Spent(ReleaseError):
+    """A release failed after its charge: which entries of the ledger, what loss, and why in a word."""
+
+    def __init__(self, message: str, entries: tuple[int, ...], loss: float, reason: str) -> None:
+        self.entries = entries
+        self.loss = loss
+        self.reason = reason
         super().__init__(message)
 
 

@@ -20,7 +20,15 @@ _USER_TERMS = ("A", "l", "u", "N", "fparm", "H", "Cw", "z0", "zl", "zu", "user_c
 
 def read(path: Path | str) -> Case:
     """Read a MATPOWER version-2 case file. Every fault is a `CaseFileError` with the line and what to do."""
-    source = load(Path(path))
+    return _read(load(Path(path)))
+
+
+def parse(text: str, name: str) -> Case:
+    """The case of a text that `to_text` wrote; `name` is for messages."""
+    return _read(Source(Path(name), text.encode()))
+
+
+def _read(source: Source) -> Case:
     script = scan(source)
     fields = {item.field: item for item in script.assignments}
     _check_version(source, fields)
@@ -36,7 +44,7 @@ def read(path: Path | str) -> Case:
         name=script.name,
         base_mva=_base_mva(source, fields),
         extras=extras,
-        source=str(path),
+        source=str(source.path),
         **tables,
     )
     check_case(case, source, fields)

@@ -2,53 +2,37 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from rich.markup import escape
 from rich.table import Table
 
 from gridveil.cli.output import out, print_json
-from gridveil.privacy.composition import composed
-from gridveil.privacy.ledger import Account, Ledger, default_path
-from gridveil.publish.describe import distances, stays_public
-from gridveil.publish.pipeline import charges, shape
+from gridveil.publish.describe import distances
 from gridveil.publish.plan import Plan
-from gridveil.publish.record import spent_parts
-from gridveil.sealed.mechanisms import mechanism as sealed_mechanism
-from gridveil.sealed.split import SecretNetwork
+from gridveil.publish.preview import Preview
 from gridveil.wall.changes import cost_of_changes
 from gridveil.wall.facts import Source
 from gridveil.wall.mechanisms import RELATIVE
 
 
-def print_dry_run(
-    case: str, network: SecretNetwork, plan: Plan, path: Path | None, used: int, horizon: int, as_json: bool
-) -> None:
+def print_dry_run(case: str, plan: Plan, seen: Preview, used: int, horizon: int, *, as_json: bool) -> None:
     """Print what a release would cost, as the ledger would count it."""
-    words, where = plan.words, path or default_path()
-    loss = sealed_mechanism(plan.mechanism).loss(network, plan.epsilon_lines)
-    due = charges(plan, loss)
-    account = Account(0.0, *composed(due), None)
-    if where.exists():
-        book = Ledger.open(where)
-        account = book.preview(book.fingerprint(shape(network.grid)), due)
-    public = stays_public(
-        words, network.grid, plan.source, spent_parts(plan, loss, asked=True),
-        [one.mechanism for one in account.within], attended=not plan.unattended,
-    )  # fmt: skip
+    words, public, account = plan.words, list(seen.not_protected), seen.after
+    loss = seen.charges[0].loss
     unused = horizon - used if plan.declare_unused else 0
     losses = used if plan.loss_within is not None else 0
     record = {
         "status": "dry_run",
         "case": case,
-        "loss": sum(one.loss for one in due),
+        "loss": seen.loss,
         "parts": {"lines": loss, "cost": plan.epsilon_cost or None},
         "cost": str(plan.source),
-        "spent_before": account.spent,
-        "spent_after": account.total,
+        "spent_before": seen.before.largest,
+        "spent_after": account.largest,
         "counted_within": [one._asdict() for one in account.within],
-        "limit": account.limit,
-        "refused": account.refused,
+        "limit": account.tightest,
+        "refused": seen.refused,
+        "impossible": seen.impossible,
+        "questions": list(seen.questions),
         "public_costs": used,
         "public_costs_of_unused_steps": unused,
         "public_losses": losses,
@@ -64,11 +48,15 @@ def print_dry_run(
     reach = distances([(one.alpha, one.unit) for one in account.within])
     table.add_row(
         "loss, at most",
-        f"[bold]{sum(one.loss for one in due):.6g}[/]; {account.spent:.6g} spent before, {account.total:.6g} after, "
+        f"[bold]{seen.loss:.6g}[/]; {seen.before.largest:.6g} spent before, {account.largest:.6g} after, "
         f"counted up to {escape(reach)}",
     )
-    limit = "none" if account.limit is None else f"{account.limit:.6g}"
-    table.add_row("limit", limit + (": [bold red]would be refused[/]" if account.refused else ""))
+    limit = "none" if account.tightest is None else f"{account.tightest:.6g}"
+    table.add_row("limit", limit + (": [bold red]would be refused[/]" if account.exceeded else ""))
+    if seen.impossible is not None:
+        table.add_row("impossible", f"[bold red]{escape(seen.impossible)}[/]")
+    for question in seen.questions:
+        table.add_row("is this meant?", f"{escape(question)} (--yes)")
     costs = "the dispatch cost" if used == 1 else f"the dispatch cost of {used} steps"
     table.add_row("becomes public", costs + _SOURCES[plan.source].format(plan.epsilon_cost))
     if unused:

@@ -9,12 +9,17 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import IntEnum
+from io import TextIOWrapper
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
-from gridveil.errors import CertificateFailed, GridVeilError, RepairFailed, SolveError
+from gridveil.errors import CertificateFailed, GridVeilError, RepairFailed, SolveError, Spent
+
+for stream in (sys.stdout, sys.stderr):
+    if isinstance(stream, TextIOWrapper):  # a terminal without our characters shows others, and is no failure
+        stream.reconfigure(errors="replace")
 
 INTERNAL = "INTERNAL: compares with the original network; not for publication"
 
@@ -31,11 +36,12 @@ class Exit(IntEnum):
     INFEASIBLE = 3
     NOT_SOLVED = 4
     CHECK_FAILED = 5
+    SPENT = 6
 
 
 EXIT_HELP = (
     "Exit codes: 0 done; 1 internal failure; 2 bad input or usage; 3 infeasible; 4 not solved or not repaired; "
-    "5 a check failed."
+    "5 a check failed; 6 no release, but its privacy is spent."
 )
 
 
@@ -63,7 +69,10 @@ def reporting(as_json: bool) -> Iterator[None]:
     except (GridVeilError, MemoryError, KeyboardInterrupt) as error:
         code = _exit_code(error)
         message = str(error) or ("out of memory" if isinstance(error, MemoryError) else "interrupted")
-        _report(as_json, code, message)
+        spent: dict[str, Any] = {}
+        if isinstance(error, Spent):
+            spent = {"entries": list(error.entries), "loss": error.loss, "reason": error.reason}
+        _report(as_json, code, message, spent)
     except Exception as error:  # the last resort
         if os.environ.get("GRIDVEIL_DEBUG"):
             raise
@@ -71,6 +80,17 @@ def reporting(as_json: bool) -> Iterator[None]:
             as_json, Exit.INTERNAL,
             f"internal failure, {type(error).__name__}: {error}; set GRIDVEIL_DEBUG=1 for details and report it",
         )  # fmt: skip
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Words about what is done already: that nobody can read them changes nothing of it."""
+    try:
+        yield
+        _flush()
+    except (OSError, ValueError, AttributeError):  # closed, full, or of an encoding that lacks a character
+        with suppress(OSError, ValueError, AttributeError):
+            err.print("[bold]it is done[/], but its table could not be printed")
 
 
 def _flush() -> None:
@@ -85,15 +105,17 @@ def _flush() -> None:
 def _exit_code(error: BaseException) -> Exit:
     if isinstance(error, SolveError):
         return {"no_solver": Exit.INTERNAL, "bad_option": Exit.BAD_INPUT}.get(error.status, Exit.NOT_SOLVED)
+    if isinstance(error, Spent):
+        return Exit.SPENT
     if isinstance(error, RepairFailed | CertificateFailed):
         return Exit.NOT_SOLVED if isinstance(error, RepairFailed) else Exit.CHECK_FAILED
     return Exit.BAD_INPUT if isinstance(error, GridVeilError) else Exit.INTERNAL
 
 
-def _report(as_json: bool, code: Exit, message: str) -> None:
+def _report(as_json: bool, code: Exit, message: str, more: Mapping[str, Any] | None = None) -> None:
     with suppress(OSError, AttributeError):  # there may be no one left to tell
         if as_json:
-            print_json({"status": "error", "exit_code": int(code), "error": message})
+            print_json({"status": "error", "exit_code": int(code), "error": message, **(more or {})})
             _flush()
     with suppress(OSError, AttributeError, UnicodeError):
         err.print("[bold red]error:[/] " + escape(message.replace("\n", " ")), soft_wrap=True)

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from gridveil.api import read_case
 from gridveil.casefile.profile import read_profile
 from gridveil.cli.dry_run import print_dry_run
 from gridveil.cli.opf import CaseArgument, JsonOption
-from gridveil.cli.output import err, out, print_json, reporting
+from gridveil.cli.output import print_json, reporting, telling
+from gridveil.cli.release_table import print_release
+from gridveil.cli.spending import ask, open_ledger, stages
 from gridveil.errors import ReleaseError
-from gridveil.nlp.solver import Status
-from gridveil.privacy.ledger import Ledger
+from gridveil.privacy.ledger import Ledger, default_path
 from gridveil.privacy.noise import Noise, SeededNoise
 from gridveil.publish import bundle
-from gridveil.publish.describe import RESEARCH, within
+from gridveil.publish.elements import read_same_as
 from gridveil.publish.pipeline import release as make_release
 from gridveil.publish.plan import Plan
+from gridveil.publish.preview import preview
 from gridveil.publish.release import Release
 from gridveil.sealed.split import split
-from gridveil.wall.certificate import Certificate, Check, stored, worst_of_steps
+from gridveil.wall.certificate import stored
 from gridveil.wall.codec import to_plain
 from gridveil.wall.draw import Target
 from gridveil.wall.facts import SENSITIVITY, SHARE
@@ -47,7 +46,7 @@ def release(
             "alone 2.8; --dry-run lists more), 0.1 or 0.1pu for the others."
         ),
     ] = "0.1",
-    beta: Annotated[float, typer.Option(help="How far the optimal cost may move, as a share.")] = 0.01,
+    beta: Annotated[str, typer.Option(help="How far the optimal cost may move: 0.01 or 1%.")] = "0.01",
     mechanism: Annotated[str, typer.Option(help="log, additive or paper.")] = "log",
     ledger: LedgerOption = None,
     cost: Annotated[
@@ -95,6 +94,13 @@ def release(
     ] = False,
     research: Annotated[bool, typer.Option("--research", help="Seeded noise for studies: NOT private.")] = False,
     seed: Annotated[int | None, typer.Option(help="Seed of the noise; only with --research.")] = None,
+    same_as: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="CSV with bus, known_as: which buses of earlier releases the renumbered ones are."
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Spend without being asked, whatever looks like a slip.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Release CASE: charge the ledger, draw once, repair behind the wall, certify, write the bundle."""
@@ -121,24 +127,30 @@ def release(
         plan.check_network(network.grid)
         horizon = None if profile is None else read_profile(profile, network.grid)
         used = plan.used(1 if horizon is None else len(horizon))
+        known = None if same_as is None else read_same_as(same_as, network.grid)
         if dry_run:
-            print_dry_run(case, network, plan, ledger, len(used), 1 if horizon is None else len(horizon), as_json)
+            where = ledger or default_path()
+            seen = preview(network, plan, Ledger.open(where) if Ledger.exists(where) else None, same_as=known)
+            print_dry_run(case, plan, seen, len(used), 1 if horizon is None else len(horizon), as_json=as_json)
             return
         if out_dir is None:
             raise ReleaseError("--out is missing: give the directory of the bundle, or --dry-run")
         bundle.check_target(out_dir, force=force)
         page = _page() if with_report else None
-        book = Ledger.open(ledger) if noise is None else None
-        if book is not None and ledger is None and not as_json:
-            err.print(f"using the ledger {escape(str(book.path))}")
-        with err.status("releasing: dispatch cost, noise, repair, certificate") if err.is_terminal else nullcontext():
-            made = make_release(network, plan, book, noise, profile=horizon)
-        extra: dict[str, str] = {}
-        try:
-            if page is not None:
-                extra[bundle.REPORT] = page(made)
-        finally:  # the privacy is spent: the release is written even if its report cannot be
-            made.write(out_dir, force=force, extra=extra)
+        book = None
+        if noise is None:
+            book = open_ledger(ledger, as_json)
+            yes = ask(preview(network, plan, book, same_as=known), yes=yes, as_json=as_json)
+
+        def deliver(made: Release) -> None:
+            made.write(out_dir, force=force, extra={} if page is None else {bundle.REPORT: page(made)})
+
+        with stages(as_json) as progress:
+            made = make_release(
+                network, plan, book, noise, profile=horizon, deliver=deliver, confirmed=yes, same_as=known,
+                progress=progress,
+            )  # fmt: skip
+    with telling():
         if as_json:
             print_json(
                 {
@@ -149,7 +161,7 @@ def release(
                 }
             )
         else:
-            _print_release(case, out_dir, made)
+            print_release(case, out_dir, made)
 
 
 def _page() -> Callable[[Release], str]:
@@ -168,77 +180,3 @@ def _noise(research: bool, seed: int | None) -> Noise | None:
     if seed is not None:
         raise ReleaseError("--seed makes noise that can be taken off again; it is allowed with --research only")
     return None
-
-
-def _print_release(case: str, target: Path, made: Release) -> None:
-    privacy, fidelity, horizon = made.manifest.privacy, made.manifest.fidelity, made.manifest.horizon
-    if not privacy.differentially_private:
-        out.print(f"[bold red]{RESEARCH}[/]")
-    cost = made.costs[0]
-    grid, released = made.network.grid, made.point.cost
-    table = Table(
-        "",
-        "original (what is public)",
-        "released",
-        title=f"{escape(case)} → {escape(str(target))}",
-        title_style="bold",
-        title_justify="left",
-    )
-    size = f"{grid.n_bus} buses, {grid.n_line} lines"
-    table.add_row("network", size, f"{size}, other line parameters ({made.manifest.repair.path})")
-    if horizon:
-        table.add_row("horizon", f"{horizon.steps} steps", f"promised at {len(horizon.used)} of them")
-    table.add_row(
-        f"optimal cost of step {horizon.used[0]}" if horizon else "optimal cost",
-        f"{cost.value:,.2f} ({cost.source})",
-        f"{released:,.2f} ({released / cost.value - 1:+.2%})",
-    )
-    if (truth := made.certificate.truth) is not None:
-        table.add_row(f"  the true one, with {truth.certainty:.0%}", within(truth.low, truth.high), "")
-    if privacy.differentially_private:
-        table.add_row("privacy", f"ε = {privacy.epsilon:g}, α = {privacy.alpha:g}", _spent(made))
-    for given in privacy.given:
-        table.add_row("[bold]ε is conditional on[/]", escape(given), "")
-    for check in worst_of_steps(made.certificate.checks):
-        table.add_row(escape(check.name), f"≤ {check.limit:.4g}", f"{_mark(check.passed)} {_value(check, '.2e')}")
-    out.print(table)
-    print_unused(made.certificate)
-    out.print(f"[dim]β = {fidelity.beta:g}; what is protected and what is not stands in {bundle.MANIFEST}[/]")
-
-
-def _spent(made: Release) -> str:
-    privacy = made.manifest.privacy
-    text = f"loss {privacy.loss:.6g}, {privacy.cumulative_loss:.6g} in all"
-    if privacy.parts.cost is not None and not privacy.parts.cost.asked:
-        text += "; the cost was not asked for"
-    within = [one.alpha for one in privacy.cumulative_within or [] if one.unit == privacy.alpha_unit]
-    if max(within) > privacy.alpha:
-        text += f" (counted up to α = {max(within):g}, the largest so far)"
-    return text
-
-
-def _value(check: Check, form: str) -> str:
-    return "–" if check.value is None else f"{check.value:{form}}"
-
-
-def _mark(passed: bool) -> str:
-    return "[green]✓[/]" if passed else "[red]✗[/]"
-
-
-def print_unused(certificate: Certificate) -> None:
-    """One line on the steps without a promise."""
-    if not certificate.unused:
-        return
-    solved = [one for one in certificate.unused if one.status == Status.OPTIMAL]
-    text = f"unused steps (reported, not promised): {len(solved)} of {len(certificate.unused)} are AC-feasible"
-    if known := [one.away for one in solved if one.away is not None]:
-        text += f", their costs at most {max(known):.2%} from the public ones"
-    out.print(f"[dim]{text}[/]")
-
-
-def check_rows(checks: Sequence[Check]) -> Table:
-    """A table of checks, for `verify` and others."""
-    table = Table("", "check", "value", "limit", title_justify="left")
-    for check in worst_of_steps(checks):
-        table.add_row(_mark(check.passed), escape(check.name), _value(check, ".3g"), f"{check.limit:.4g}")
-    return table

@@ -16,7 +16,7 @@ from gridveil.check.steps import StepComparison, compare_steps
 from gridveil.check.verify import verify as verify_bundle
 from gridveil.cli.opf import JsonOption
 from gridveil.cli.output import INTERNAL, Exit, out, print_json, reporting
-from gridveil.cli.release import check_rows, print_unused
+from gridveil.cli.release_table import check_rows, print_unused
 from gridveil.wall.certificate import stored
 from gridveil.wall.codec import to_plain
 

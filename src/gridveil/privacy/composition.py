@@ -1,16 +1,19 @@
 """What several releases cost together. Proof: docs/proofs/composition.md.
 
-A loss is for changes up to some α. Losses for different α do not simply add: each is counted at the largest α of its
-unit.
+A loss is for a change of one asset, up to some α. Losses for different α do not simply add: each is counted at the
+largest α of its unit. And what a network has spent is what the asset of it has that was released most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-FORMER_UNITS = {"relative (0.1 means ten per cent)": "relative", "per unit of conductance": "conductance"}
-"""Units as entries of earlier versions have them."""
+import numpy as np
+
+from gridveil.arrays import FloatArray
 
 
 class Charge(NamedTuple):
@@ -30,11 +33,87 @@ class Within(NamedTuple):
     unit: str
 
 
-def composed(charges: Sequence[Charge]) -> tuple[float, tuple[Within, ...]]:
-    """What charges cost together, each counted at the largest α of its unit, and which that is by mechanism."""
+@dataclass(frozen=True, eq=False)
+class Assets:
+    """A network as the ledger knows it: a name for people, and a keyed name of every asset.
+
+    An asset that stands in it k times (several lines that are one asset by an identity map) is charged k times.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Accounts:
+    """What each asset of a network has spent, for changes up to what `within` says."""
+
+    keys: tuple[str, ...]
+    spent: FloatArray
+    limit: FloatArray
+    within: tuple[Within, ...]
+
+    @property
+    def largest(self) -> float:
+        """What the network has spent: no asset of it has spent more."""
+        return float(np.max(self.spent, initial=0.0))
+
+    @property
+    def tightest(self) -> float | None:
+        """The limit of the asset that has least left, `None` if nothing is limited."""
+        if not len(self.keys) or not np.any(np.isfinite(self.limit)):
+            return None
+        return float(self.limit[np.argmin(self.limit - self.spent)])
+
+    @property
+    def left(self) -> float:
+        """What the network may still spend."""
+        return float(np.min(self.limit - self.spent, initial=np.inf))
+
+    @property
+    def exceeded(self) -> bool:
+        return bool(np.any(self.spent > self.limit * (1 + 1e-12)))
+
+
+def accounts(
+    network: Assets,
+    charged: Iterable[tuple[Assets, Charge]],
+    limits: Iterable[tuple[Assets | None, float]],
+) -> Accounts:
+    """What every asset of a network has spent by charges of whatever networks it was in, and what it may spend.
+
+    A limit is that of the assets of its network, or of all if it has none; the latest counts.
+    """
+    keys = tuple(dict.fromkeys(network.keys))
+    place = {key: index for index, key in enumerate(keys)}
+    counts: dict[int, FloatArray] = {}
+    found: list[tuple[FloatArray, Charge]] = []
+    for assets, charge in charged:
+        if id(assets) not in counts:
+            times = np.zeros(len(keys))
+            for key, many in Counter(assets.keys).items():
+                if key in place:
+                    times[place[key]] = many
+            counts[id(assets)] = times
+        if counts[id(assets)].any():
+            found.append((counts[id(assets)], charge))
+    within = reaches([charge for _, charge in found])
+    largest = {one.unit: one.alpha for one in within}
+    spent = np.zeros(len(keys))
+    for times, charge in found:
+        spent += times * (charge.loss * (largest[charge.unit] / charge.alpha))
+    limit = np.full(len(keys), np.inf)
+    for assets_or_all, most in limits:
+        for key in keys if assets_or_all is None else assets_or_all.keys:
+            if key in place:
+                limit[place[key]] = most
+    return Accounts(keys, spent, limit, within)
+
+
+def reaches(charges: Sequence[Charge]) -> tuple[Within, ...]:
+    """The largest α of each unit, by mechanism: up to there charges are counted together."""
     largest: dict[str, float] = {}
     for charge in charges:
         largest[charge.unit] = max(charge.alpha, largest.get(charge.unit, 0.0))
-    total = sum(charge.loss * (largest[charge.unit] / charge.alpha) for charge in charges)
     units = {charge.mechanism: charge.unit for charge in charges}
-    return total, tuple(Within(mechanism, largest[unit], unit) for mechanism, unit in units.items())
+    return tuple(Within(mechanism, largest[unit], unit) for mechanism, unit in units.items())

@@ -24,6 +24,10 @@ class Noise(ABC):
     description: str
 
     @abstractmethod
+    def prepare(self) -> None:
+        """Meet whatever keeps this from drawing, before anything is charged."""
+
+    @abstractmethod
     def laplace(self, values: FloatArray, sensitivity: float, epsilon: float) -> FloatArray:
         """`values` with noise for which changing them by `sensitivity` in L1 distance costs at most `epsilon`."""
 
@@ -35,6 +39,18 @@ class ExactNoise(Noise):
 
     def __init__(self) -> None:
         self.description = f"OpenDP {version('opendp')} make_laplace, randomness of the operating system"
+
+    def prepare(self) -> None:
+        """Load the sampler, and draw once from nothing."""
+        try:
+            self.laplace(np.zeros(1), 1.0, 1.0)
+        except PrivacyError:
+            raise
+        except Exception as error:
+            raise PrivacyError(
+                f"the sampler of exact noise cannot be used ({type(error).__name__}: {error}); nothing was charged. "
+                "Install GridVeil again, or see 'gridveil doctor'"
+            ) from error
 
     def laplace(self, values: FloatArray, sensitivity: float, epsilon: float) -> FloatArray:
         if values.size == 0:
@@ -55,6 +71,9 @@ class SeededNoise(Noise):
             raise PrivacyError(f"a seed is a whole number from 0 on, not {seed}")
         self._generator = np.random.default_rng(seed)
         self.description = "RESEARCH MODE: seeded generator (NumPy PCG64), offers no privacy"
+
+    def prepare(self) -> None:
+        """It is ready."""
 
     def laplace(self, values: FloatArray, sensitivity: float, epsilon: float) -> FloatArray:
         return values + self._generator.laplace(scale=sensitivity / epsilon, size=values.shape)

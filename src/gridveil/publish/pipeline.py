@@ -6,39 +6,40 @@ uncertain, which is decided from them alone, it is asked for, charged and noised
 
 from __future__ import annotations
 
-import json
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
-from gridveil.casefile import read, write
 from gridveil.casefile.from_network import from_network
+from gridveil.casefile.read import parse
 from gridveil.casefile.to_network import to_network
-from gridveil.errors import CertificateFailed, GridVeilError, ReleaseError, RepairFailed
+from gridveil.casefile.write import to_text
+from gridveil.errors import CertificateFailed, ReleaseError, RepairFailed
 from gridveil.grid import Network, PublicGrid
 from gridveil.grid.profile import Profile, base_profile
 from gridveil.nlp.power_flow import Demand
-from gridveil.privacy.composition import Charge
-from gridveil.privacy.ledger import Ledger, Receipt
+from gridveil.privacy.composition import Assets
+from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.publish import bundle
 from gridveil.publish.costs import aimed_costs, aimed_losses, copper_plates, levels, worth_asking
 from gridveil.publish.describe import file_notes
+from gridveil.publish.elements import SameAs, identities
 from gridveil.publish.plan import Plan
+from gridveil.publish.preview import charges, preview
 from gridveil.publish.record import conditions, make_manifest
 from gridveil.publish.release import Release
+from gridveil.publish.spending import Purse, spending
 from gridveil.repair.certify import bounds_check, certify, report_unused
 from gridveil.repair.child import ChildWorkshop
 from gridveil.sealed.facts import Truth
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import SecretNetwork
 from gridveil.wall.certificate import true_cost
+from gridveil.wall.codec import pack
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source
-from gridveil.wall.mechanisms import COST, SURCHARGE
 
 
 class Shop(Protocol):
@@ -54,39 +55,12 @@ class Shop(Protocol):
 
 
 Workshops = Callable[[], Shop]
+Progress = Callable[[str], None]
+"""Is told what a release is at, for the operator."""
 
 
-def shape(grid: PublicGrid) -> bytes:
-    """What makes a network the same source for the ledger: its buses and their base voltages, in any order.
-
-    Not its lines: one that is out of service for a release must not open a fresh account for all the others.
-    """
-    return json.dumps(sorted(zip(grid.buses.number.tolist(), grid.buses.base_kv.tolist(), strict=True))).encode()
-
-
-def charges(plan: Plan, loss: float) -> list[Charge]:
-    """What a release is charged for its lines, at a loss, and what it may be charged for its cost."""
-    found = [Charge(loss, float(plan.alpha), plan.words.unit, plan.mechanism)]
-    if plan.source is Source.PRIVATE:
-        found.append(Charge(plan.epsilon_cost, plan.cost_sensitivity, SURCHARGE, COST))
-    return found
-
-
-@dataclass(eq=False)
-class _Purse:
-    """Pays for draws: nothing is drawn that is not charged on disk. Seeded noise protects nothing and costs nothing."""
-
-    ledger: Ledger | None
-    network: str
-    receipts: list[Receipt] = field(default_factory=list)
-
-    def pay(self, charge: Charge, details: dict[str, list[str]] | None = None, then: Sequence[Charge] = ()) -> None:
-        if self.ledger is not None:
-            self.receipts.append(self.ledger.charge(self.network, charge, details, then))
-
-    @property
-    def spent(self) -> float:
-        return sum(one.loss for one in self.receipts)
+def quiet(stage: str) -> None:
+    """Say nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +84,18 @@ def release(
     noise: Noise | None = None,
     workshop: Workshops = ChildWorkshop,
     profile: Profile | None = None,
+    *,
+    deliver: Callable[[Release], object] | None = None,
+    confirmed: bool = False,
+    same_as: SameAs | None = None,
+    progress: Progress = quiet,
 ) -> Release:
     """Make one release. `ledger` is needed unless the noise is seeded, which makes the release not private at all.
 
     With a `profile` the promises hold at `plan.steps` of its steps. The lines are drawn once, whatever the profile.
+    `deliver` takes the release where it belongs; if that fails, the failure says what is spent, as every failure after
+    the charge does (`Spent`). What is likely to be a slip is refused unless it is `confirmed`. `same_as` says as what
+    the ledger knows renumbered buses.
     """
     grid, method = network.grid, mechanism(plan.mechanism)
     plan.check_network(grid)
@@ -124,49 +106,45 @@ def release(
     used = plan.used(len(horizon)).tolist()
     demands = [Demand(horizon.pd[index], horizon.qd[index]) for index in used]
     plates = [] if plan.source.conditional else copper_plates(grid, demands)
+    book = (ledger or Ledger.open()) if noise.private else None
+    if book is not None:
+        preview(network, plan, book, same_as=same_as).require(confirmed=confirmed)
     truth = Truth(network, horizon, used)
     unused = Truth(network, horizon, sorted(set(range(len(horizon))) - set(used)))
     if plan.source is not Source.DERIVED and not plan.unattended:
+        progress("solving the original")
         truth.require_optima()
         if plan.declare_unused:
             unused.require_optima()
     facts = _stated(plan, horizon, used, truth, unused)
     loss = method.loss(network, plan.epsilon_lines)
     first, *second = charges(plan, loss)
-    book = (ledger or Ledger.open()) if noise.private else None
-    purse = _Purse(book, book.fingerprint(shape(grid)) if book else "")
+    purse = Purse(book, book.assets(network.name, identities(grid, same_as)) if book else Assets("", ()))
 
     def ask() -> Fact:
+        progress("asking for the dispatch cost, with noise")
         purse.pay(second[0])
-        return truth.ask_surcharge(plates, plan.epsilon_cost, plan.cost_sensitivity, noise)
+        answer = truth.ask_surcharge(plates, plan.epsilon_cost, plan.cost_sensitivity, noise)
+        purse.keep(pack(answer))
+        return answer
 
-    with closing(workshop()) as shop:
+    noise.prepare()
+    progress("starting the repair process")
+    with closing(workshop()) as shop, spending(purse):
         purse.pay(first, conditions(plan, facts), then=second)
-        with _telling(purse):
-            noisy = method.perturb(network, plan.epsilon_lines, float(plan.alpha), noise)
-            # ════════ wall: below, the secret is seen by `ask` alone, whose answer is paid for and noised ════════
-            names = network.bus_names if plan.keep_names else None
-            public = _Public(grid, plan, profile, horizon, used, names, noisy, facts)
-            public, result = _repaired(public, shop.begin(grid, noisy, plan.fidelity), demands, plates, ask)
-            return _publish(public, result, noise, loss, purse)
-
-
-@contextmanager
-def _telling(purse: _Purse) -> Iterator[None]:
-    """Whatever goes wrong once something is drawn, whoever spends is told what is spent."""
-    try:
-        yield
-    except GridVeilError as failure:
-        spent = purse.spent
-        told = f"{failure}. The privacy of this draw is spent all the same: {spent:.6g}"
-        if isinstance(failure, CertificateFailed):
-            raise CertificateFailed(told, failure.checks, spent) from None
-        raise (RepairFailed(told, spent) if isinstance(failure, RepairFailed) else ReleaseError(told)) from failure
-    except Exception as failure:
-        raise ReleaseError(
-            f"internal failure, {type(failure).__name__}: {failure}. The privacy of this draw is spent all the same: "
-            f"{purse.spent:.6g}; set GRIDVEIL_DEBUG=1 for details and report it"
-        ) from failure
+        progress("drawing" if book is None else f"charged: entry {purse.receipts[0].entry} of the ledger; drawing")
+        noisy = method.perturb(network, plan.epsilon_lines, float(plan.alpha), noise)
+        purse.keep(pack(noisy))
+        # ════════ wall: below, the secret is seen by `ask` alone, whose answer is paid for and noised ════════
+        names = network.bus_names if plan.keep_names else None
+        public = _Public(grid, plan, profile, horizon, used, names, noisy, facts)
+        public, result = _repaired(public, shop.begin(grid, noisy, plan.fidelity), demands, plates, ask, progress)
+        progress("certifying what is written")
+        made = _publish(public, result, noise, loss, purse)
+        if deliver is not None:
+            progress("writing")
+            deliver(made)
+    return made
 
 
 def _stated(plan: Plan, horizon: Profile, used: Sequence[int], truth: Truth, unused: Truth) -> tuple[Fact, ...]:
@@ -184,11 +162,18 @@ def _stated(plan: Plan, horizon: Profile, used: Sequence[int], truth: Truth, unu
 
 
 def _repaired(
-    public: _Public, shop: Shop, demands: Sequence[Demand], plates: Sequence[float], ask: Callable[[], Fact]
+    public: _Public,
+    shop: Shop,
+    demands: Sequence[Demand],
+    plates: Sequence[float],
+    ask: Callable[[], Fact],
+    progress: Progress,
 ) -> tuple[_Public, Repair]:
     """Repair at the public costs; at estimated ones, nearer to what the draw can reach where nothing has the first."""
+    progress("estimating the dispatch cost from the noisy lines")
     choices = _fused(public, shop, demands, plates, ask)
-    for facts in choices:
+    for number, facts in enumerate(choices):
+        progress("repairing" if not number else f"repairing, nearer to the draw (try {number + 1})")
         aimed = replace(public, facts=public.facts + facts)
         try:
             return aimed, shop.repair(_snapshots(aimed))
@@ -233,17 +218,14 @@ def _snapshots(public: _Public) -> list[Snapshot]:
     return result
 
 
-def _publish(public: _Public, result: Repair, noise: Noise, loss: float, purse: _Purse) -> Release:
-    """Write the network, read it back, certify what was read, and describe it."""
+def _publish(public: _Public, result: Repair, noise: Noise, loss: float, purse: Purse) -> Release:
+    """Write the network as text, read it back, certify what was read, and describe it."""
     grid, plan, snapshots = public.grid, public.plan, _snapshots(public)
     shown = replace(grid, buses=replace(grid.buses, pd=snapshots[0].pd, qd=snapshots[0].qd))
     case = from_network("released", shown, result.lines, result.points[0], public.names)
-    with tempfile.TemporaryDirectory(prefix="gridveil.") as folder:
-        path = Path(folder) / bundle.NETWORK
-        step = snapshots[0].step if public.profile else None
-        write(case, path, file_notes(private=noise.private, step=step))
-        text = path.read_text(encoding="utf-8")
-        again = to_network(read(path))
+    step = snapshots[0].step if public.profile else None
+    text = to_text(case, file_notes(private=noise.private, step=step))
+    again = to_network(parse(text, bundle.NETWORK))
     alone = tuple((~public.noisy.protected).nonzero()[0].tolist())
     certificate = certify(again.grid, again.lines, result.points, snapshots, plan.fidelity, alone, from_written=True)
     in_bounds = bounds_check(again.grid, again.lines, public.noisy, plan.bound_factor * result.widening)

@@ -19,7 +19,8 @@ from gridveil.wall.mechanisms import PUBLISHED, MechanismWords, mechanism_words
 
 @dataclass(frozen=True)
 class Plan:
-    """ε, α, β and the mechanism. α may carry its unit: '10%' (only `log`) or '0.1pu' (only `additive`, `paper`).
+    """ε, α, β and the mechanism. α may carry its unit: '10%' (only `log`) or '0.1pu' (only `additive`, `paper`); β may
+    be written '1%'.
 
     ε is the total. `cost` says where the public dispatch cost comes from: 'private' (noised, for the share `cost_share`
     of ε and changes of the surcharge up to `cost_sensitivity`; the default), 'derived' (from the noisy lines: nothing
@@ -33,7 +34,7 @@ class Plan:
 
     epsilon: float
     alpha: float | str
-    beta: float
+    beta: float | str
     mechanism: str = "log"
     bound_factor: float = 50.0
     published_cost: float | Sequence[float] | None = None
@@ -51,10 +52,13 @@ class Plan:
         if self.mechanism not in PUBLISHED:
             raise PrivacyError(f"there is no mechanism '{self.mechanism}' for releases; choose {', '.join(PUBLISHED)}")
         object.__setattr__(self, "alpha", _alpha(self.alpha, self.words))
+        object.__setattr__(self, "beta", _share("beta", self.beta))
         for name in ("epsilon", "alpha", "beta"):
             _positive(name, getattr(self, name))
-        if self.beta >= 1:
-            raise ReleaseError(f"beta = {self.beta:g} would allow any cost; give a share below 1, such as 0.01 for 1 %")
+        if self.share >= 1:
+            raise ReleaseError(
+                f"beta = {self.share:g} would allow any cost; give a share below 1, such as 0.01 for 1 %"
+            )
         if self.mechanism == "log" and float(self.alpha) > 10:
             raise PrivacyError(
                 f"alpha = {float(self.alpha):g} is relative for the mechanism 'log' (0.1 is ten per cent); "
@@ -83,9 +87,9 @@ class Plan:
         for name, value in (("the cost's share of epsilon", self.cost_share), ("s", self.cost_sensitivity)):
             if not 0 < value < 1:
                 raise PrivacyError(f"{name} = {value:g} must lie between 0 and 1; nothing was charged")
-        if self.source is Source.DECLARED and self.beta <= 0.5 * 10.0 ** (1 - DIGITS) * (1 + self.beta):
+        if self.source is Source.DECLARED and self.share <= 0.5 * 10.0 ** (1 - DIGITS) * (1 + self.share):
             raise ReleaseError(
-                f"beta = {self.beta:g} is finer than a cost declared to {DIGITS} digits; "
+                f"beta = {self.share:g} is finer than a cost declared to {DIGITS} digits; "
                 "give --published-cost or a larger beta"
             )
         if self.declare_unused and not self.source.conditional:
@@ -103,6 +107,11 @@ class Plan:
                 "an unattended release cannot declare costs: a network without an optimal power flow would be told "
                 "apart; choose --cost private, derived or published"
             )
+
+    @property
+    def share(self) -> float:
+        """β as a number."""
+        return float(self.beta)
 
     @property
     def source(self) -> Source:
@@ -140,7 +149,7 @@ class Plan:
 
     @property
     def fidelity(self) -> Fidelity:
-        return Fidelity(self.beta, self.bound_factor, self.loss_within, Target(self.target))
+        return Fidelity(self.share, self.bound_factor, self.loss_within, Target(self.target))
 
     def used(self, horizon: int) -> IntArray:
         """Which steps of a horizon are used; refuses what the profile cannot give."""
@@ -177,6 +186,16 @@ def _alpha(alpha: float | str, words: MechanismWords) -> float:
         ]
         raise PrivacyError(f"alpha = '{alpha}' has the wrong unit: for the mechanism '{words.name}' it is {wanted}")
     return value / 100 if unit == "%" else value
+
+
+def _share(name: str, value: float | str) -> float:
+    if not isinstance(value, str):
+        return float(value)
+    text = value.strip()
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise ReleaseError(f"{name} = '{value}' is not a share; write 0.01 or 1%") from None
 
 
 def _positive(name: str, value: float) -> None:

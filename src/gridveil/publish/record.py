@@ -76,7 +76,9 @@ def make_manifest(
             draws=1,
             noise=noise.description,
         ),
-        fidelity=FidelityRecord(plan.beta, plan.bound_factor * result.widening, plan.loss_within, plan.fidelity.target),
+        fidelity=FidelityRecord(
+            plan.share, plan.bound_factor * result.widening, plan.loss_within, plan.fidelity.target
+        ),
         public_inputs=list(facts),
         horizon=None if profile is None else Horizon(int(profile.step[0]), len(profile), used, used[0]),
         attended=not plan.unattended,

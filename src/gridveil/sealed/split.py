@@ -34,12 +34,15 @@ class SecretLines:
 
 
 class SecretNetwork:
-    """A sealed network: its public grid, its secret lines, and the names of its buses if it has any."""
+    """A sealed network: its public grid, its secret lines, the names of its buses if it has any, and its own."""
 
-    def __init__(self, grid: PublicGrid, lines: SecretLines, bus_names: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self, grid: PublicGrid, lines: SecretLines, bus_names: tuple[str, ...] | None = None, name: str = ""
+    ) -> None:
         self.grid = grid
         self.lines = lines
         self.bus_names = bus_names
+        self.name = name
 
     def __repr__(self) -> str:
         lossless = int((self.grid.lines.kind == LineKind.LOSSLESS).sum())
@@ -54,4 +57,5 @@ def split(case: Case | Network) -> SecretNetwork:
         cell = case.extras.get("bus_name")
         if isinstance(cell, tuple) and len(cell) == network.grid.n_bus == len(case.bus):
             names = tuple(str(row[0]) for row in cell)
-    return SecretNetwork(network.grid, SecretLines(network.lines), names)
+    name = case.name if isinstance(case, Case) else ""
+    return SecretNetwork(network.grid, SecretLines(network.lines), names, name)

@@ -1,0 +1,62 @@
+"""What a command says and asks before it spends, and while it works."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+
+import typer
+from rich.markup import escape
+
+from gridveil.cli.output import err
+from gridveil.privacy.ledger import DEFAULT_LIMIT, Ledger, default_path
+from gridveil.publish.preview import Preview
+
+
+def open_ledger(path: Path | None, as_json: bool) -> Ledger:
+    """The ledger; a first release makes one, and says where it is and what the limit is."""
+    where = path or default_path()
+    fresh = not Ledger.exists(where)
+    book = Ledger.open(where)
+    if fresh:
+        err.print(
+            f"[bold]a new ledger[/] was made: {escape(str(book.path))}, with its key beside it. Keep both, and backups "
+            f"('gridveil ledger backup'). No line may spend more than {DEFAULT_LIMIT:g} unless you say so with "
+            "'gridveil ledger set-limit'",
+            soft_wrap=True,
+        )
+    elif path is None and not as_json:
+        err.print(f"using the ledger {escape(str(book.path))}", soft_wrap=True)
+    return book
+
+
+def ask(preview: Preview, *, yes: bool, as_json: bool) -> bool:
+    """Say what will be spent; where it looks like a slip, ask on a terminal. Whether it was confirmed."""
+    if not as_json:
+        limit = preview.after.tightest
+        most = "" if limit is None else f" of {limit:.6g}"
+        err.print(
+            f"spent on this network: {preview.before.largest:.6g} → at most {preview.after.largest:.6g}{most}",
+            soft_wrap=True,
+        )
+    if yes or as_json or preview.refused or not preview.questions or not (sys.stdin.isatty() and err.is_terminal):
+        return yes
+    for question in preview.questions:
+        err.print(f"[bold yellow]?[/] {escape(question)}", soft_wrap=True)
+    return typer.confirm("spend it?", err=True)
+
+
+@contextmanager
+def stages(as_json: bool) -> Iterator[Callable[[str], None]]:
+    """Say what a release is at: a line that changes on a terminal, plain lines with the time elsewhere."""
+    begin = monotonic()
+    if as_json:
+        yield lambda stage: None
+    elif err.is_terminal:
+        with err.status("releasing") as status:
+            yield lambda stage: status.update(f"{escape(stage)} ({monotonic() - begin:.0f} s)")
+    else:
+        yield lambda stage: err.print(f"{monotonic() - begin:7.1f} s  {escape(stage)}", soft_wrap=True)

@@ -1,0 +1,62 @@
+"""Which assets a release touches: the public identity of every corridor, under which the ledger keeps its account."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from gridveil.errors import ReleaseError
+from gridveil.grid import PublicGrid
+
+SameAs = Mapping[int, int]
+"""By what number the ledger knows a bus that was renumbered."""
+
+
+def corridor_buses(grid: PublicGrid, same_as: SameAs | None = None) -> list[tuple[int, int]]:
+    """The bus numbers of every corridor, the smaller first; in the order of first appearance.
+
+    By an identity map several corridors may be one asset; it then stands here as often, and is charged as often.
+    """
+    number, lines = grid.buses.number, grid.lines
+    ends = np.sort(np.stack([number[lines.bus_from], number[lines.bus_to]], axis=1), axis=1)
+    known = same_as or {}
+    pairs = dict.fromkeys((int(a), int(b)) for a, b in ends.tolist())
+    found = []
+    for pair in pairs:
+        low, high = sorted(known.get(bus, bus) for bus in pair)
+        found.append((low, high))
+    return found
+
+
+def identities(grid: PublicGrid, same_as: SameAs | None = None) -> list[str]:
+    """The public identity of every asset."""
+    return [f"corridor {low} {high}" for low, high in corridor_buses(grid, same_as)]
+
+
+def read_same_as(path: Path, grid: PublicGrid) -> dict[int, int]:
+    """A CSV file with the columns `bus` and `known_as`: which bus of an earlier release each renumbered one is."""
+    try:
+        with path.open(newline="", encoding="utf-8") as stream:
+            rows = list(csv.DictReader(stream))
+        pairs = [(int(row["bus"]), int(row["known_as"])) for row in rows]
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read ({error.strerror}); nothing was charged") from error
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
+        raise ReleaseError(
+            f"{path} is no identity map: give the columns bus and known_as, with whole numbers; nothing was charged"
+        ) from error
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ReleaseError(f"{path} names a bus twice; nothing was charged")
+    if strange := sorted(set(found) - set(grid.buses.number.tolist())):
+        raise ReleaseError(f"{path} names bus {strange[0]}, which the network does not have; nothing was charged")
+    return found
+
+
+def former_shape(grid: PublicGrid) -> bytes:
+    """What ledgers of the first version knew a network by: its buses and their base voltages."""
+    return json.dumps(sorted(zip(grid.buses.number.tolist(), grid.buses.base_kv.tolist(), strict=True))).encode()

@@ -1,0 +1,112 @@
+"""What a release would spend and make public, before anything is charged: for dry runs, for asking, for Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+from gridveil.errors import BudgetExceeded, PrivacyError
+from gridveil.privacy.composition import Accounts, Assets, Charge, accounts
+from gridveil.privacy.ledger import DEFAULT_LIMIT, Ledger, refusal
+from gridveil.publish.describe import stays_public
+from gridveil.publish.elements import SameAs, identities
+from gridveil.publish.plan import Plan
+from gridveil.publish.record import spent_parts
+from gridveil.sealed.mechanisms import mechanism
+from gridveil.sealed.split import SecretNetwork
+from gridveil.wall.facts import Source
+from gridveil.wall.mechanisms import COST, RELATIVE, SURCHARGE
+
+LARGE_EPSILON = 10.0
+LARGE_ALPHA = 1.0
+"""A relative change; above it, and above that ε, a slip of the fingers is likelier than a wish."""
+WIDEST = 1e5
+"""Of noise on conductances (p.u.); no line of a network has one so large."""
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """What a release is charged at most, what its network has spent before and would have after, and what it opens.
+
+    `questions` have to be answered with yes, `impossible` says why there can be no release.
+    """
+
+    charges: tuple[Charge, ...]
+    before: Accounts
+    after: Accounts
+    not_protected: tuple[str, ...]
+    questions: tuple[str, ...]
+    impossible: str | None
+
+    @property
+    def loss(self) -> float:
+        """What the release costs at most."""
+        return sum(charge.loss for charge in self.charges)
+
+    @property
+    def refused(self) -> bool:
+        return self.after.exceeded or self.impossible is not None
+
+    def require(self, *, confirmed: bool) -> None:
+        """Refuse what cannot be, what the limit forbids, and what nobody confirmed."""
+        if self.impossible is not None:
+            raise PrivacyError(f"{self.impossible}; nothing was charged")
+        if self.after.exceeded:
+            raise BudgetExceeded(refusal(self.before, self.after))
+        if self.questions and not confirmed:
+            raise PrivacyError(
+                f"is this meant? {'; '.join(self.questions)}. Nothing was charged; say yes with --yes "
+                "(in Python: confirmed=True)"
+            )
+
+
+def preview(network: SecretNetwork, plan: Plan, ledger: Ledger | None, *, same_as: SameAs | None = None) -> Preview:
+    """What a release would come to in a ledger, or in a new one."""
+    loss = mechanism(plan.mechanism).loss(network, plan.epsilon_lines)
+    due = charges(plan, loss)
+    if ledger is None:
+        assets = Assets(network.name, tuple(identities(network.grid, same_as)))
+        before, certain, after = (
+            accounts(assets, [(assets, one) for one in some], [(None, DEFAULT_LIMIT)]) for some in ([], due[:1], due)
+        )
+    else:
+        assets, history = ledger.assets(network.name, identities(network.grid, same_as)), ledger.history()
+        before, certain, after = (history.accounts(assets, some) for some in ([], due[:1], due))
+    public = stays_public(
+        plan.words, network.grid, plan.source, spent_parts(plan, loss, asked=True),
+        [one.mechanism for one in after.within], attended=not plan.unattended,
+    )  # fmt: skip
+    return Preview(tuple(due), before, after, tuple(public), _questions(plan, before, certain), _impossible(plan))
+
+
+def charges(plan: Plan, loss: float) -> list[Charge]:
+    """What a release is charged for its lines, at a loss, and what it may be charged for its cost."""
+    found = [Charge(loss, float(plan.alpha), plan.words.unit, plan.mechanism)]
+    if plan.source is Source.PRIVATE:
+        found.append(Charge(plan.epsilon_cost, plan.cost_sensitivity, SURCHARGE, COST))
+    return found
+
+
+def _questions(plan: Plan, before: Accounts, certain: Accounts) -> tuple[str, ...]:
+    """What is asked about before it is spent; by public data and the ledger alone."""
+    found = []
+    if plan.epsilon > LARGE_EPSILON:
+        found.append(f"epsilon = {plan.epsilon:g} protects hardly anything")
+    if plan.words.unit == RELATIVE and float(plan.alpha) > LARGE_ALPHA:
+        found.append(f"alpha = {float(plan.alpha):g} means {100 * float(plan.alpha):g} per cent")
+    if 0 < 2 * before.largest * (1 + 1e-9) < certain.largest:
+        found.append(
+            f"what the network has spent more than doubles, from {before.largest:.6g} to {certain.largest:.6g}"
+        )
+    return tuple(found)
+
+
+def _impossible(plan: Plan) -> str | None:
+    """Noise that no repair takes back: typically larger than the bounds within which released values lie."""
+    scale = float(plan.alpha) / plan.epsilon_lines
+    relative = plan.words.unit == RELATIVE
+    most = log(plan.bound_factor) if relative else WIDEST
+    if scale <= most:
+        return None
+    much = f"a factor of {plan.bound_factor:g}, the bounds of the repair" if relative else f"{WIDEST:g} p.u."
+    return f"alpha/epsilon = {scale:.3g} means noise beyond {much}: no network could be repaired from it"
