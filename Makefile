@@ -19,7 +19,9 @@ setup: .venv/.core
 	@touch $@
 
 # The main job on a shipped case: release it, verify the bundle as anyone can, look for leaks as the operator can.
+# The case is public, so that its ledger may begin anew each time.
 demo: setup
+	@rm -f build/demo.ledger*
 	$(BIN)/gridveil release case39_epri --epsilon 1 --alpha 0.1 --beta 0.01 --ledger build/demo.ledger --out build/demo --force
 	$(BIN)/gridveil verify build/demo
 	$(BIN)/gridveil leakcheck case39_epri build/demo || test $$? -eq 5 # a verdict other than clean is a finding, no fault

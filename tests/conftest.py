@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from gridveil.casefile import Case, read
+from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.noise import SeededNoise
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
@@ -53,6 +54,11 @@ class PretendExact(SeededNoise):
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.description = "pretends to be exact, for a test"
+
+
+def charged(book: Ledger) -> list[float]:
+    """The losses that a ledger has charges of."""
+    return [entry.details["loss"] for entry in book.entries() if entry.kind == "charge"]
 
 
 @pytest.fixture(autouse=True)

@@ -17,9 +17,24 @@ from rich.markup import escape
 
 from gridveil.errors import CertificateFailed, GridVeilError, RepairFailed, SolveError, Spent
 
-for stream in (sys.stdout, sys.stderr):
-    if isinstance(stream, TextIOWrapper):  # a terminal without our characters shows others, and is no failure
-        stream.reconfigure(errors="replace")
+
+def _open_streams() -> None:
+    """Have all three standard streams: no file that is opened later may take the place of one that is closed, where
+    stray output would be written into it. A terminal that lacks our characters shows others, and is no failure."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - lives as long as the process
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+_open_streams()
 
 INTERNAL = "INTERNAL: compares with the original network; not for publication"
 
@@ -88,16 +103,23 @@ def telling() -> Iterator[None]:
     try:
         yield
         _flush()
-    except (OSError, ValueError, AttributeError):  # closed, full, or of an encoding that lacks a character
-        with suppress(OSError, ValueError, AttributeError):
-            err.print("[bold]it is done[/], but its table could not be printed")
+    except (OSError, ValueError, SystemExit):  # full, closed, or broken, which Rich takes for a reason to exit
+        say("[bold]it is done[/], but what there is to say of it could not be printed")
+    with suppress(OSError, ValueError):
+        _flush()
+
+
+def say(text: str) -> None:
+    """A line on stderr; that nobody can read it changes nothing."""
+    with suppress(OSError, ValueError, SystemExit):
+        err.print(text, soft_wrap=True)
 
 
 def _flush() -> None:
     """Meet a closed pipe or a full disk here, where it can be reported, not when Python shuts down."""
     try:
         sys.stdout.flush()
-    except OSError:
+    except (OSError, ValueError):
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - lives as long as the process
         raise
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from gridveil.api import read_case
 from gridveil.casefile.profile import read_profile
 from gridveil.cli.dry_run import print_dry_run
 from gridveil.cli.opf import CaseArgument, JsonOption
-from gridveil.cli.output import print_json, reporting, telling
+from gridveil.cli.output import print_json, reporting, say, telling
 from gridveil.cli.release_table import print_release
 from gridveil.cli.spending import ask, open_ledger, stages
 from gridveil.errors import ReleaseError
@@ -143,7 +144,13 @@ def release(
             yes = ask(preview(network, plan, book, same_as=known), yes=yes, as_json=as_json)
 
         def deliver(made: Release) -> None:
-            made.write(out_dir, force=force, extra={} if page is None else {bundle.REPORT: page(made)})
+            extra: dict[str, str] = {}
+            try:
+                if page is not None:
+                    extra[bundle.REPORT] = page(made)
+            except Exception as error:  # the privacy is spent: the release is written even if its report cannot be
+                say(f"[bold yellow]the report could not be made[/] ({escape(str(error))}); the release has none")
+            made.write(out_dir, force=force, extra=extra)
 
         with stages(as_json) as progress:
             made = make_release(

@@ -11,7 +11,7 @@ from time import monotonic
 import typer
 from rich.markup import escape
 
-from gridveil.cli.output import err
+from gridveil.cli.output import err, say
 from gridveil.privacy.ledger import DEFAULT_LIMIT, Ledger, default_path
 from gridveil.publish.preview import Preview
 
@@ -22,14 +22,13 @@ def open_ledger(path: Path | None, as_json: bool) -> Ledger:
     fresh = not Ledger.exists(where)
     book = Ledger.open(where)
     if fresh:
-        err.print(
+        say(
             f"[bold]a new ledger[/] was made: {escape(str(book.path))}, with its key beside it. Keep both, and backups "
             f"('gridveil ledger backup'). No line may spend more than {DEFAULT_LIMIT:g} unless you say so with "
-            "'gridveil ledger set-limit'",
-            soft_wrap=True,
+            "'gridveil ledger set-limit'"
         )
     elif path is None and not as_json:
-        err.print(f"using the ledger {escape(str(book.path))}", soft_wrap=True)
+        say(f"using the ledger {escape(str(book.path))}")
     return book
 
 
@@ -38,14 +37,11 @@ def ask(preview: Preview, *, yes: bool, as_json: bool) -> bool:
     if not as_json:
         limit = preview.after.tightest
         most = "" if limit is None else f" of {limit:.6g}"
-        err.print(
-            f"spent on this network: {preview.before.largest:.6g} → at most {preview.after.largest:.6g}{most}",
-            soft_wrap=True,
-        )
+        say(f"spent on this network: {preview.before.largest:.6g} → at most {preview.after.largest:.6g}{most}")
     if yes or as_json or preview.refused or not preview.questions or not (sys.stdin.isatty() and err.is_terminal):
         return yes
     for question in preview.questions:
-        err.print(f"[bold yellow]?[/] {escape(question)}", soft_wrap=True)
+        say(f"[bold yellow]?[/] {escape(question)}")
     return typer.confirm("spend it?", err=True)
 
 
@@ -59,4 +55,4 @@ def stages(as_json: bool) -> Iterator[Callable[[str], None]]:
         with err.status("releasing") as status:
             yield lambda stage: status.update(f"{escape(stage)} ({monotonic() - begin:.0f} s)")
     else:
-        yield lambda stage: err.print(f"{monotonic() - begin:7.1f} s  {escape(stage)}", soft_wrap=True)
+        yield lambda stage: say(f"{monotonic() - begin:7.1f} s  {escape(stage)}")

@@ -49,7 +49,7 @@ def backup(ledger: Ledger, target: Path) -> int:
                 prepare_connection(source)
                 source.backup(destination)
                 destination.execute("PRAGMA journal_mode = DELETE")
-            count = len(_links(copy, KeyFile.read(KeyFile.beside(copy)).key))
+            count = len(_links(copy, KeyFile.read(KeyFile.beside(copy)).key)) - 1
             os.replace(KeyFile.beside(copy), key)
             os.replace(copy, target)
         sync_directory(target.parent)

@@ -1,0 +1,313 @@
+"""Spending is a transaction: what can fail is tried first, and whatever fails after the charge is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import gridveil as gv
+from gridveil.casefile.to_network import to_network
+from gridveil.cli.main import app
+from gridveil.errors import BudgetExceeded, PrivacyError, ReleaseError, Spent
+from gridveil.grid import corridors
+from gridveil.privacy import noise as noise_module
+from gridveil.publish.elements import corridor_buses, identities, read_same_as
+from gridveil.publish.pipeline import release
+from gridveil.publish.preview import preview
+from gridveil.publish.spending import Ended, deferring, heeding
+from gridveil.repair.workshop import Workshop
+from gridveil.sealed.split import split
+from gridveil.wall.draw import Repair, Snapshot
+
+from .conftest import charged
+
+PLAN = gv.Plan(1.0, 0.1, 0.01, cost="derived")
+runner = CliRunner()
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> gv.Ledger:
+    return gv.Ledger.open(tmp_path / "l.db")
+
+
+# ---- whose account ----
+
+
+def test_every_corridor_is_an_asset_by_its_bus_numbers() -> None:
+    grid = gv.load("case14").grid
+    pairs = corridor_buses(grid)
+    assert len(pairs) == len(set(pairs)) == int(corridors(grid).max()) + 1
+    assert (1, 2) in pairs and all(low < high for low, high in pairs)
+
+
+def test_a_new_bus_or_another_voltage_opens_no_new_account(book: gv.Ledger) -> None:
+    """What ordinary maintenance changes: a base voltage, a line out of service, a bus with its line."""
+    case = gv.read_case("case14_ieee")
+    release(split(case), PLAN, book, workshop=Workshop)
+    volts = case.bus.copy()
+    volts[:, 9] *= 1.000003
+    assert release(split(replace(case, bus=volts)), PLAN, book, workshop=Workshop).manifest.privacy.cumulative_loss == 2
+    branch = case.branch.copy()
+    branch[(branch[:, 0] == 9) & (branch[:, 1] == 14), 10] = 0.0
+    less = replace(case, branch=branch)
+    assert to_network(less).grid.n_line == 19
+    assert release(split(less), PLAN, book, workshop=Workshop).manifest.privacy.cumulative_loss == 3
+    bus = np.vstack([case.bus, case.bus[-1:]])
+    bus[-1, 0] = 99
+    bus[-1, 2:4] = 0.0
+    line = case.branch[-1:].copy()
+    line[0, :2] = (14, 99)
+    more = split(replace(case, bus=bus, branch=np.vstack([case.branch, line])))
+    assert release(more, PLAN, book, workshop=Workshop).manifest.privacy.cumulative_loss == 4
+    found = book.accounts(book.assets("", identities(more.grid)))
+    assert found.spent[found.keys.index(book.assets("", ["corridor 14 99"]).keys[0])] == 1
+
+
+def test_renumbered_buses_need_an_identity_map(book: gv.Ledger, tmp_path: Path) -> None:
+    case = gv.read_case("case5")
+    release(split(case), PLAN, book, workshop=Workshop)
+    bus, gen, branch = case.bus.copy(), case.gen.copy(), case.branch.copy()
+    for table, columns in ((bus, [0]), (gen, [0]), (branch, [0, 1])):
+        table[:, columns] += 100
+    moved = split(replace(case, bus=bus, gen=gen, branch=branch))
+    path = tmp_path / "same.csv"
+    path.write_text("bus,known_as\n" + "".join(f"{n + 100},{n}\n" for n in range(1, 6)))
+    known = read_same_as(path, moved.grid)
+    assert identities(moved.grid, known) == identities(split(case).grid)
+    assert preview(moved, PLAN, book, same_as=known).before.largest == 1.0
+    assert preview(moved, PLAN, book).before.largest == 0.0
+    made = release(moved, PLAN, book, workshop=Workshop, same_as=known)
+    assert made.manifest.privacy.cumulative_loss == 2.0
+    for text, words in (("bus\n1\n", "columns"), ("bus,known_as\n101,x\n", "columns"),
+                        ("bus,known_as\n101,1\n101,2\n", "twice"), ("bus,known_as\n7,1\n", "does not have")):  # fmt: skip
+        path.write_text(text)
+        with pytest.raises(ReleaseError, match=words):
+            read_same_as(path, moved.grid)
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        read_same_as(tmp_path / "none.csv", moved.grid)
+
+
+# ---- slips ----
+
+
+def test_slips_are_asked_about_before_they_cost(book: gv.Ledger) -> None:
+    secret = gv.seal("case5")
+    with pytest.raises(
+        PrivacyError, match=r"alpha/epsilon = 10 means noise beyond a factor of 50.*nothing was charged"
+    ):
+        release(secret, gv.Plan(1.0, 10.0, 0.01, cost="derived"), book)
+    with pytest.raises(PrivacyError, match=r"alpha = 2 means 200 per cent.*--yes"):
+        release(secret, gv.Plan(1.0, 2.0, 0.01, cost="derived"), book)
+    book.set_limit(None, 1e9)
+    with pytest.raises(PrivacyError, match="epsilon = 10000 protects hardly anything"):
+        release(secret, gv.Plan(10_000.0, 0.1, 0.01, cost="derived"), book)
+    with pytest.raises(PrivacyError, match="beyond 100000"):
+        release(secret, gv.Plan(1.0, 1e6, 0.01, "additive", cost="derived"), book)
+    assert charged(book) == []
+    release(secret, PLAN, book, workshop=Workshop)
+    release(secret, PLAN, book, workshop=Workshop)  # twice as much is what a second release is
+    with pytest.raises(PrivacyError, match=r"more than doubles, from 2 to 7"):
+        release(secret, replace(PLAN, epsilon=5.0), book)
+    assert charged(book) == [1.0, 1.0]
+    release(secret, replace(PLAN, epsilon=5.0), book, workshop=Workshop, confirmed=True)
+    assert charged(book) == [1.0, 1.0, 5.0]
+
+
+def test_a_preview_is_what_the_release_comes_to(book: gv.Ledger) -> None:
+    secret, plan = gv.seal("case30"), gv.Plan(1.0, 0.1, 0.01)
+    for ledger in (None, book):
+        seen = preview(secret, plan, ledger)
+        assert (seen.loss, seen.before.largest, seen.after.largest, seen.after.tightest) == (1.0, 0.0, 1.0, 10.0)
+    made = release(secret, plan, book, workshop=Workshop)
+    assert made.manifest.privacy.cumulative_loss == seen.after.largest
+    assert list(seen.not_protected) == made.manifest.not_protected
+    book.set_limit(None, 1.5)
+    with pytest.raises(BudgetExceeded):
+        preview(secret, plan, book).require(confirmed=True)
+
+
+def test_beta_may_be_written_as_alpha_is() -> None:
+    assert gv.Plan(1.0, "10%", "1%").share == gv.Plan(1.0, 0.1, 0.01).share == 0.01
+    for wrong in ("1 pc", "", "%"):
+        with pytest.raises(ReleaseError, match="is not a share"):
+            gv.Plan(1.0, 0.1, wrong)
+
+
+def test_the_command_line_asks(tmp_path: Path) -> None:
+    def run(*options: str) -> Any:
+        return runner.invoke(
+            app,
+            ["release", "case5", "--ledger", str(tmp_path / "l.db"), "--out", str(tmp_path / "o"), "--force", *options],
+        )
+
+    first = run("--cost", "derived")
+    assert first.exit_code == 0, first.output
+    assert "a new ledger was made" in " ".join(first.stderr.split())
+    assert "more than 10 unless" in " ".join(first.stderr.split())
+    assert "spent on this network: 0 → at most 1 of 10" in first.stderr
+    assert "charged: entry 3 of the ledger" in first.stderr
+    slip = run("--alpha", "10")
+    assert slip.exit_code == 2 and "nothing was charged" in slip.stderr
+    large = run("--epsilon", "5", "--cost", "derived")
+    assert large.exit_code == 2 and "--yes" in large.stderr
+    assert run("--epsilon", "5", "--cost", "derived", "--yes").exit_code == 0
+    assert charged(gv.Ledger.open(tmp_path / "l.db")) == [1.0, 5.0]
+    shown = " ".join(runner.invoke(app, ["ledger", "show", "--ledger", str(tmp_path / "l.db")]).stdout.split())
+    assert "case5_pjm" in shown and "released" in shown
+    some = runner.invoke(app, ["ledger", "show", "case5", "--ledger", str(tmp_path / "l.db"), "--json"]).stdout
+    assert json.loads(some)["nearest"][0]["spent"] == 6.0
+
+
+# ---- before the charge ----
+
+
+@pytest.mark.real_noise
+def test_a_sampler_that_cannot_be_loaded_costs_nothing(book: gv.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(*_: object) -> None:
+        raise ImportError("no opendp here")
+
+    monkeypatch.setattr(noise_module, "_measurement", absent)
+    with pytest.raises(PrivacyError, match=r"cannot be used \(ImportError.*nothing was charged"):
+        release(gv.seal("case5"), PLAN, book, workshop=Workshop)
+    assert charged(book) == []
+
+
+def test_a_child_that_does_not_start_costs_nothing(book: gv.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(ReleaseError, match="repair process"):
+        release(gv.seal("case5"), PLAN, book)
+    assert charged(book) == []
+
+
+def test_a_release_needs_no_temporary_directory(book: gv.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    assert release(gv.seal("case5"), PLAN, book, workshop=Workshop).certificate.passed
+
+
+# ---- after the charge ----
+
+
+class Stopped(Workshop):
+    """Something happens while a draw is repaired."""
+
+    happening: BaseException = RuntimeError("nothing")
+
+    def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+        raise self.happening
+
+
+@pytest.mark.parametrize(
+    ("happening", "reason"),
+    [
+        (KeyboardInterrupt(), "interrupted"),
+        (Ended("signal 15"), "interrupted"),
+        (MemoryError(), "out of memory"),
+        (OSError(24, "Too many open files"), "could not be written"),
+        (RecursionError("deep"), "internal failure"),
+        (SystemExit(3), "internal failure"),
+    ],
+    ids=lambda one: type(one).__name__ if isinstance(one, BaseException) else "",
+)
+def test_whatever_happens_is_said(book: gv.Ledger, happening: BaseException, reason: str) -> None:
+    shop = type("Shop", (Stopped,), {"happening": happening})
+    with pytest.raises(Spent, match=r"spent all the same: entry 3 of the ledger, loss 1$") as caught:
+        release(gv.seal("case5"), PLAN, book, workshop=shop)
+    assert (caught.value.entries, caught.value.loss, caught.value.reason) == ((3,), 1.0, reason)
+    end = book.entries()[-1]
+    assert (end.kind, end.details["outcome"], end.details["reason"]) == ("outcome", "failed", reason)
+
+
+def test_a_release_that_cannot_be_delivered_says_so(book: gv.Ledger) -> None:
+    def full(made: gv.Release) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(Spent, match="No space left on device"):
+        release(gv.seal("case5"), PLAN, book, workshop=Workshop, deliver=full)
+    assert book.entries()[-1].details["reason"] == "could not be written"
+
+
+def test_what_came_of_a_charge_stands_in_the_ledger(book: gv.Ledger) -> None:
+    release(gv.seal("case5"), PLAN, book, workshop=Workshop)
+    assert [entry.kind for entry in book.entries()] == ["limit", "network", "charge", "draw", "outcome"]
+    assert book.entries()[-1].details["outcome"] == "released"
+
+
+def test_requests_to_end_wait_for_the_receipt_and_come_once() -> None:
+    with pytest.raises(Ended), heeding():
+        with deferring():
+            os.kill(os.getpid(), signal.SIGTERM)
+            reached = True
+        pytest.fail("it went on")
+    assert reached
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), heeding():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)  # once is enough
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+SIGNALLED = """
+import os, signal, sys
+from gridveil.repair.workshop import Workshop
+from gridveil.publish import pipeline
+class Slow(Workshop):
+    def repair(self, snapshots):
+        os.kill(os.getpid(), int(sys.argv[1]))
+        return super().repair(snapshots)
+pipeline.release.__defaults__ = tuple(Slow if one is pipeline.ChildWorkshop else one for one in pipeline.release.__defaults__)
+from gridveil.cli.main import app
+app(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_the_command_with_6(tmp_path: Path, number: int) -> None:
+    arguments = [
+        "release",
+        "case5",
+        "--cost",
+        "derived",
+        "--ledger",
+        str(tmp_path / "l.db"),
+        "--out",
+        str(tmp_path / "o"),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALLED, str(int(number)), *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 6, done.stderr
+    assert "interrupted" in done.stderr and "entry 3 of the ledger, loss 1" in done.stderr
+    assert not (tmp_path / "o").exists()
+
+
+# ---- words about what is done ----
+
+
+@pytest.mark.parametrize(
+    ("redirect", "environment"),
+    [(">/dev/full", {}), (">&-", {}), ("| true", {}), (">out.txt", {"PYTHONIOENCODING": "ascii"}), (">&- 2>&-", {})],
+)
+def test_printing_cannot_undo_a_release(tmp_path: Path, redirect: str, environment: dict[str, str]) -> None:
+    command = f"{sys.executable} -m gridveil.cli.main release case5 --cost derived --ledger l.db --out o {redirect}"
+    script = command if "|" not in redirect else f"set -o pipefail; {command}"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env={**os.environ, **environment}, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert gv.verify(tmp_path / "o").passed
+    assert charged(gv.Ledger.open(tmp_path / "l.db")) == [1.0]
