@@ -16,11 +16,12 @@ from scipy.optimize import linprog
 from typer.testing import CliRunner
 
 import gridveil as gv
-from gridveil.check.exposure import exposure
+from gridveil.check.exposure import Exposure, exposure
 from gridveil.cli.main import app
 from gridveil.errors import GridError, PrivacyError, ReleaseError, RepairFailed
 from gridveil.grid import LineParameters, Network
 from gridveil.grid.copper_plate import copper_plate_cost
+from gridveil.grid.cost import CostCurves
 from gridveil.grid.profile import base_profile, scaled
 from gridveil.grid.ratings import bound_size
 from gridveil.privacy.noise import SeededNoise
@@ -578,3 +579,33 @@ def test_kinds_and_sources_have_words() -> None:
     from gridveil.wall.facts import KIND_WORDS
 
     assert set(KIND_WORDS) == set(FactKind)
+
+
+def test_costs_and_base_are_public_too() -> None:
+    """Networks that differ in what is public are told apart by it: their distance has no meaning."""
+    network = gv.load("case5")
+    grid = network.grid
+    for other in (replace(grid, base_mva=50.0), replace(grid, cost_p=CostCurves.zero(grid.n_generator))):
+        with pytest.raises(GridError, match="differ in public data"):
+            gv.distance(network, gv.Network(other, network.lines))
+
+
+def test_a_network_without_a_dispatch_has_no_exposure(tiny: Bend) -> None:
+    with pytest.raises(ReleaseError, match="no optimal power flow"):
+        exposure(gv.load(tiny(("	2	1	90	30", "	2	1	90	900"))))
+
+
+def test_a_quantile_is_that_of_a_corridor() -> None:
+    """For 95 % of six corridors at most: the loss of the worst, not one between two of them."""
+    moved = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.9])
+    found = Exposure(0.1, 0.0, moved, np.ones(6, bool), np.zeros(0, np.int64), ((1, 2),) * 6, 0)
+    assert found.loss(0.1, 0.2, 0.95) == pytest.approx(1.8)
+
+
+def test_lists_that_declare_nothing_are_refused() -> None:
+    with pytest.raises(ReleaseError, match="is empty"):
+        gv.Plan(1.0, 0.1, 0.01, published_cost=[])
+    assert gv.Plan(1.0, 0.1, 0.01, published_cost=np.array([1.0, 2.0])).published_costs == (1.0, 2.0)
+    declared = gv.Plan(1.0, 0.1, 0.01, cost="declared", declare_unused=True)
+    with pytest.raises(ReleaseError, match="every step is used"):
+        declared.used(3)

@@ -338,6 +338,8 @@ import os, signal, sys
 import gridveil as gv
 from gridveil.publish import pipeline, bundle
 from gridveil.sealed.mechanisms.log import LogMechanism
+from tests.conftest import PretendExact
+pipeline.ExactNoise = lambda: PretendExact(3)  # one that can be repaired
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 place = sys.argv[3]
@@ -357,7 +359,9 @@ gv.release(gv.seal("case5"), gv.Plan(1.0, 0.1, 0.01), ledger=book).write(sys.arg
 @pytest.mark.parametrize("place", ["perturb", "repair", "certify", "write"])
 def test_a_kill_leaves_a_charge_and_no_release(tmp_path: Path, place: str) -> None:
     book, target = tmp_path / "ledger.db", tmp_path / "out"
-    done = subprocess.run([sys.executable, "-c", KILL, str(book), str(target), place], check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", KILL, str(book), str(target), place], check=False, cwd=Path(__file__).parents[1]
+    )
     assert done.returncode == -signal.SIGKILL
     assert charged(gv.Ledger.open(book)) in ([[0.8]] if place == "perturb" else [[0.8], [0.8, 0.2]])
     assert not target.exists()

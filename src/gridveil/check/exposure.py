@@ -55,7 +55,7 @@ class Exposure:
 
     def loss(self, s: float, epsilon_cost: float, quantile: float = 1.0) -> float:
         """What the cost costs the corridor at a quantile (1 is the worst)."""
-        return epsilon_cost * float(np.quantile(self.moved, quantile)) / s if len(self.moved) else 0.0
+        return epsilon_cost * float(np.quantile(self.moved, quantile, method="higher")) / s if len(self.moved) else 0.0
 
 
 def exposure(network: Network, alpha: float = 0.1, progress: Callable[[int, int], None] | None = None) -> Exposure:
@@ -66,13 +66,15 @@ def exposure(network: Network, alpha: float = 0.1, progress: Callable[[int, int]
         raise ReleaseError("the copper-plate cost is not positive, so that a surcharge over it has no meaning")
     model, structure = opf_model(grid), log_structure(grid, network.lines)
     base = solve_opf(model, network.lines)
+    if base.status is not Status.OPTIMAL:
+        raise ReleaseError(
+            f"the network has no optimal power flow ({base.status}), so that no change of it can be told"
+        )
     surcharge = _surcharge(base, plate)
     corridor = corridors(grid)[structure.line_of()]
     count = int(corridor.max(initial=-1)) + 1
-    slope = np.zeros(len(corridor))
-    if base.status is Status.OPTIMAL:
-        gradient = cost_gradient(grid, network.lines, base) / abs(base.cost)
-        slope = np.abs(log_slopes(structure, network.lines, gradient))
+    gradient = cost_gradient(grid, network.lines, base) / abs(base.cost)
+    slope = np.abs(log_slopes(structure, network.lines, gradient))
     moved = np.zeros(count)
     np.maximum.at(moved, corridor, alpha * slope)
     chosen = np.argsort(-moved, kind="stable")[:MOST_SOLVED]

@@ -47,7 +47,9 @@ def release(
             "alone 2.8; --dry-run lists more), 0.1 or 0.1pu for the others."
         ),
     ] = "0.1",
-    beta: Annotated[str, typer.Option(help="How far the optimal cost may move: 0.01 or 1%.")] = "0.01",
+    beta: Annotated[
+        str, typer.Option(help="How far the optimal cost may lie from the public one: 0.01 or 1%.")
+    ] = "0.01",
     mechanism: Annotated[str, typer.Option(help="log, additive or paper.")] = "log",
     ledger: LedgerOption = None,
     cost: Annotated[
@@ -81,7 +83,10 @@ def release(
     ] = None,
     steps: Annotated[int | None, typer.Option(help="How many steps of the profile to use, equally spaced.")] = None,
     declare_unused: Annotated[
-        bool, typer.Option("--declare-unused", help="Make the costs of unused steps public too, to compare with them.")
+        bool,
+        typer.Option(
+            "--declare-unused", help="State the costs of unused steps too, without noise: epsilon is then conditional."
+        ),
     ] = False,
     loss_within: Annotated[float | None, typer.Option(help="Keep active losses within this factor too.")] = None,
     bound_factor: Annotated[float, typer.Option(help="Bounds of released parameters around noisy ones.")] = 50.0,
@@ -112,7 +117,7 @@ def release(
             beta,
             mechanism,
             bound_factor,
-            published_cost,
+            published_cost or None,
             loss_within,
             keep_names,
             steps,
@@ -148,7 +153,7 @@ def release(
             try:
                 if page is not None:
                     extra[bundle.REPORT] = page(made)
-            except Exception as error:  # the privacy is spent: the release is written even if its report cannot be
+            except Exception as error:  # noqa: BLE001 - the privacy is spent: the release is written even if its report cannot be
                 say(f"[bold yellow]the report could not be made[/] ({escape(str(error))}); the release has none")
             made.write(out_dir, force=force, extra=extra)
 

@@ -72,7 +72,8 @@ class Chain:
     def prepare(self) -> None:
         """Make the tables in a database that was never completed; refuse any other that is not ours and whole."""
         file = KeyFile.beside(self.path)
-        born = KeyFile.read(file).anchor is not None
+        key = KeyFile.read(file)
+        born = key.anchor is not None
         if born and (not self.path.is_file() or self.path.stat().st_size == 0):
             raise LedgerError(
                 f"{self.path} is {'empty' if self.path.exists() else 'missing'}, but its key {file} is there: what was "
@@ -80,8 +81,9 @@ class Chain:
             )
         if not born:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE))  # its log takes the same permissions
-            with self.appending(create=True):
-                pass
+            with self.appending(create=True) as (connection, entries):
+                if not entries and key.limit is not None:
+                    self.append(connection, "limit", {"network": None, "limit": key.limit})
         self.entries()
 
     def entries(self) -> list[Entry]:

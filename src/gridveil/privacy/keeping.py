@@ -25,6 +25,10 @@ _UNITS = {"relative (0.1 means ten per cent)": "relative", "per unit of conducta
 """Units as entries of the first version have them."""
 
 
+EARLIER = "optimal dispatch cost, declared or published by an earlier version"
+"""What releases of the first version were conditional on: they all stated a cost, and the ledger did not keep it."""
+
+
 class Known(NamedTuple):
     """A network for `migrate`: its name, what the first version knew it by, and the identities of its assets."""
 
@@ -115,7 +119,10 @@ def migrate(old: Path, new: Path, networks: Iterable[Known]) -> int:
         else:
             unit = _UNITS.get(said["unit"], said["unit"])
             charge = Charge(entry["loss"], said["alpha"], unit, said["mechanism"])
-            book.charge(assets, charge, {"given": said.get("given", []), "taken_over": entry["time"]}, binding=False)
+            unsaid = [] if said["mechanism"] == "cost" else [EARLIER]
+            book.charge(
+                assets, charge, {"given": said.get("given", unsaid), "taken_over": entry["time"]}, binding=False
+            )
     return len(entries)
 
 

@@ -32,12 +32,16 @@ class Anchor:
 
 @dataclass(frozen=True, repr=False)
 class KeyFile:
-    """The key in bytes, and where the anchor stands: in the key file, or in another if the operator wants it apart."""
+    """The key in bytes, and where the anchor stands: in the key file, or in another if the operator wants it apart.
+
+    Until the ledger is born, `limit` is the one that it is born with.
+    """
 
     path: Path
     key: bytes
     anchor: Anchor | None
-    anchor_path: Path | None
+    anchor_path: Path | None = None
+    limit: float | None = None
 
     @staticmethod
     def beside(database: Path) -> Path:
@@ -45,9 +49,9 @@ class KeyFile:
         return database.with_name(database.name + ".key")
 
     @staticmethod
-    def create(path: Path, anchor_path: Path | None = None) -> None:
+    def create(path: Path, limit: float | None, anchor_path: Path | None = None) -> None:
         """A fresh key without an anchor; it appears whole, and the first of two processes wins."""
-        record: dict[str, Any] = {"key": secrets.token_hex(32), "anchor": None}
+        record: dict[str, Any] = {"key": secrets.token_hex(32), "anchor": None, "limit": limit}
         if anchor_path is not None:
             record["anchor_path"] = str(anchor_path.absolute())
         handle, temporary = tempfile.mkstemp(prefix=".key.", dir=path.parent)
@@ -81,7 +85,7 @@ class KeyFile:
             raise LedgerError(f"{path} is not the key of a ledger; restore it from a backup") from error
         if len(key) != 32:
             raise LedgerError(f"{path} is not the key of a ledger; restore it from a backup")
-        return KeyFile(path, key, found, anchor_path)
+        return KeyFile(path, key, found, anchor_path, record.get("limit"))
 
     def advance(self, anchor: Anchor) -> None:
         """Put the anchor where the database is now. Called while no other process can append."""

@@ -112,7 +112,7 @@ class Ledger:
     def open(path: Path | str | None = None) -> Ledger:
         """Open a ledger; where there is neither a database nor a key, make both (`init`)."""
         where = Path(path) if path is not None else default_path()
-        return Ledger._open(where) if Ledger.exists(where) else Ledger.init(where)
+        return Ledger._open(where) if Ledger.exists(where) else Ledger._make(where, DEFAULT_LIMIT, None)
 
     @staticmethod
     def exists(path: Path) -> bool:
@@ -129,15 +129,15 @@ class Ledger:
         if Ledger.exists(path):
             raise LedgerError(f"{path} exists, or its key does; it is not made anew")
         _limit(0.0 if limit is None else limit)
+        return Ledger._make(path, limit, anchor)
+
+    @staticmethod
+    def _make(path: Path, limit: float | None, anchor: Path | None) -> Ledger:
+        """Where several processes meet here, the key of the first counts, with its limit."""
         with _opening(path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            KeyFile.create(KeyFile.beside(path), anchor)
-            ledger = Ledger(path, KeyFile.read(KeyFile.beside(path)).key)
-            ledger._chain.prepare()
-            with ledger._chain.appending() as (connection, entries):
-                if not entries and limit is not None:
-                    ledger._chain.append(connection, "limit", {"network": None, "limit": limit})
-        return ledger
+            KeyFile.create(KeyFile.beside(path), limit, anchor)
+        return Ledger._open(path)
 
     @staticmethod
     def _open(path: Path) -> Ledger:

@@ -8,7 +8,7 @@ from math import isfinite
 
 import numpy as np
 
-from gridveil.arrays import IntArray
+from gridveil.arrays import FloatArray, IntArray
 from gridveil.errors import PrivacyError, ReleaseError
 from gridveil.grid import LineKind, PublicGrid
 from gridveil.grid.profile import equally_spaced
@@ -37,7 +37,7 @@ class Plan:
     beta: float | str
     mechanism: str = "log"
     bound_factor: float = 50.0
-    published_cost: float | Sequence[float] | None = None
+    published_cost: float | Sequence[float] | FloatArray | None = None
     loss_within: float | None = None
     keep_names: bool = False
     steps: int | None = None
@@ -78,6 +78,8 @@ class Plan:
         if self.cost not in (None, *Source):
             raise ReleaseError(f"there is no source '{self.cost}' of the cost; choose {', '.join(Source)}")
         costs = self.published_costs
+        if costs == ():
+            raise ReleaseError("the list of published costs is empty; give one for each used step, or none at all")
         if not all(isfinite(cost) and cost != 0 for cost in costs or ()):
             raise ReleaseError("a published cost must be a finite number other than 0")
         if costs is not None and self.cost not in (None, Source.PUBLISHED):
@@ -123,9 +125,9 @@ class Plan:
     @property
     def published_costs(self) -> tuple[float, ...] | None:
         """One published cost per used step, or `None`."""
-        if self.published_cost is None or isinstance(self.published_cost, Sequence):
-            return tuple(self.published_cost) if self.published_cost else None
-        return (self.published_cost,)
+        if self.published_cost is None:
+            return None
+        return tuple(float(cost) for cost in np.ravel(self.published_cost))
 
     @property
     def words(self) -> MechanismWords:
@@ -160,6 +162,8 @@ class Plan:
         costs = self.published_costs
         if costs is not None and len(costs) != len(used):
             raise ReleaseError(f"{len(costs)} published costs for {len(used)} used steps; give one for each, in order")
+        if self.declare_unused and len(used) == horizon:
+            raise ReleaseError("--declare-unused declares nothing: every step is used; leave it out")
         return used
 
     def check_network(self, grid: PublicGrid) -> None:

@@ -225,7 +225,9 @@ def distance(one: Network, other: Network, alpha: float, mechanism: str = "log")
 
 
 def _same_public(one: Network, other: Network) -> None:
-    for part in ("buses", "generators", "lines"):
+    if one.grid.base_mva != other.grid.base_mva:
+        raise GridError("the networks differ in public data (base MVA); they can be told apart by that")
+    for part in ("buses", "generators", "lines", "cost_p", "cost_q"):
         mine, theirs = vars(getattr(one.grid, part)), vars(getattr(other.grid, part))
         for name, values in mine.items():
             if name != "kind" and not np.array_equal(values, theirs[name], equal_nan=values.dtype.kind == "f"):
