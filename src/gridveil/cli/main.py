@@ -9,6 +9,7 @@ import typer
 from gridveil import __version__
 from gridveil.cli.attack import attack
 from gridveil.cli.cases import cases
+from gridveil.cli.doctor import doctor
 from gridveil.cli.exposure import exposure
 from gridveil.cli.gap import gap
 from gridveil.cli.info import info
@@ -29,7 +30,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog=EXIT_HELP,
 )
-for command in (opf, gap, info, cases, profile, release, verify, leakcheck, exposure, attack, study, report, figure):
+for command in (
+    opf, gap, info, cases, profile, release, verify, leakcheck, exposure, attack, study, report, figure, doctor,
+):  # fmt: skip
     app.command(epilog=EXIT_HELP)(command)
 app.add_typer(ledger, name="ledger")
 

@@ -1,27 +1,40 @@
 """The workshop in a process of its own: bytes in, bytes out, nothing secret within reach.
 
-python -m gridveil.repair.child: it greets when it is ready, before anything is charged; then a `Task`, then `Request`s,
-each answered. Every message is its length and itself.
+It is started apart from the user's working directory (`process/start.py`), loads what it needs, closes its own doors
+(`process/confine.py`), tries the solver once more behind them, and greets: all that before anything is charged. Then it
+takes a `Task`, then `Request`s, each answered. Every message is its length and itself.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import struct
-import subprocess
 import sys
+from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from subprocess import TimeoutExpired
+from threading import Thread, Timer
 from typing import IO, Self
 
-from gridveil.errors import ReleaseError, RepairFailed, WallBreach
+from gridveil.errors import GridVeilError, ReleaseError, RepairFailed, WallBreach
 from gridveil.grid import PublicGrid
 from gridveil.nlp.power_flow import Demand
+from gridveil.process.confine import confine
+from gridveil.process.start import isolated
+from gridveil.repair.rehearsal import rehearse
 from gridveil.repair.workshop import Workshop
 from gridveil.wall.codec import pack, unpack
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import SENSITIVITY, SHARE
 
-GREETING = b"ready"
+GREETING = b"ready; closed: "
+START_SECONDS = 300.0
+"""A process that has not greeted by then is given up."""
+_LONGEST_GREETING = 200
+_ADVICE = "; 'gridveil doctor' says what is missing"
 FORBIDDEN = ("gridveil.sealed", "gridveil.privacy", "gridveil.casefile", "gridveil.publish")
 
 
@@ -54,17 +67,41 @@ class Answer:
 
 
 class ChildWorkshop:
-    """A workshop behind the wall. Once made it is ready: whatever keeps a process from working is met here."""
+    """A workshop behind the wall. Once made it is ready: whatever keeps a process from working is met here.
+
+    `confined` has a word for each way in which the system lets it be kept from files and network. It dies with the
+    thread that made it.
+    """
+
+    confined: tuple[str, ...]
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        assert self._process.stdout is not None
-        if _receive(self._process.stdout) != GREETING:
-            failure = self._ended()
+        try:
+            self._process = isolated(__name__)
+        except (OSError, ValueError) as error:
+            raise ReleaseError(f"the repair process cannot be started: {error}{_ADVICE}") from error
+        self._words: deque[bytes] = deque(maxlen=16)
+        # read all the time: a process that says much would wait for a reader, and we for its answer
+        self._listener = Thread(target=self._listen, daemon=True)
+        try:
+            self._listener.start()
+            self.confined = self._greeted()
+        except BaseException:
             self.close()
-            raise failure
+            raise
+
+    def _greeted(self) -> tuple[str, ...]:
+        assert self._process.stdout is not None
+        patience = Timer(START_SECONDS, self._process.kill)
+        patience.start()
+        try:
+            greeting = _receive(self._process.stdout, _LONGEST_GREETING)
+        finally:
+            patience.cancel()
+        if greeting is None or not greeting.startswith(GREETING):
+            raise ReleaseError(f"{self._ended()}{_ADVICE}")
+        words = greeting.removeprefix(GREETING).decode("ascii", errors="replace")
+        return tuple(words.split())
 
     def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Self:
         """As `Workshop.begin`."""
@@ -89,14 +126,14 @@ class ChildWorkshop:
 
     def close(self) -> None:
         """End the process."""
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                try:
-                    stream.close()
-                except OSError:  # it has ended already
-                    continue
         self._process.kill()
         self._process.wait()
+        if self._listener.is_alive():
+            self._listener.join(timeout=1.0)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                with suppress(OSError):  # what it did not read is lost with it
+                    stream.close()
 
     def _ask(self, request: Request) -> Answer:
         self._send(pack(request))
@@ -113,10 +150,22 @@ class ChildWorkshop:
         except BrokenPipeError:
             raise self._ended() from None
 
-    def _ended(self) -> ReleaseError:
+    def _listen(self) -> None:
         assert self._process.stderr is not None
-        words = self._process.stderr.read().decode(errors="replace")[-400:].strip()
-        return ReleaseError(f"the repair process ended with code {self._process.wait()}: {words}")
+        with suppress(OSError, ValueError):  # closed meanwhile
+            while words := os.read(self._process.stderr.fileno(), 4096):
+                self._words.append(words)
+
+    def _ended(self) -> ReleaseError:
+        """Why there is no answer, in the process's own last words."""
+        try:
+            code = self._process.wait(timeout=2.0)
+            how = f"ended with code {code}" if code >= 0 else f"was ended by signal {-code} ({signal.strsignal(-code)})"
+        except TimeoutExpired:
+            how = "answers what nobody asked"
+        self._listener.join(timeout=1.0)
+        words = b"".join(self._words).decode(errors="replace")[-400:].strip()
+        return ReleaseError(f"the repair process {how}: {words}" if words else f"the repair process {how}")
 
 
 def _write(stream: IO[bytes], data: bytes) -> None:
@@ -124,18 +173,28 @@ def _write(stream: IO[bytes], data: bytes) -> None:
     stream.flush()
 
 
-def _receive(stream: IO[bytes]) -> bytes | None:
+def _receive(stream: IO[bytes], most: int = sys.maxsize) -> bytes | None:
     head = stream.read(8)
     if len(head) < 8:
         return None
     (size,) = struct.unpack(">Q", head)
+    if size > most:
+        return None
     data = stream.read(size)
     return data if len(data) == size else None
 
 
 def main() -> None:
-    """Greet, then answer requests until there are no more."""
-    _write(sys.stdout.buffer, GREETING)
+    """Close the doors, greet, then answer requests until there are no more."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    try:
+        rehearse()
+        closed = confine()
+        rehearse()
+    except GridVeilError as failure:
+        sys.exit(str(failure))
+    _write(answers, GREETING + " ".join(closed).encode())
     given = _receive(sys.stdin.buffer)
     if given is None:
         return
@@ -152,8 +211,4 @@ def main() -> None:
             answer = Answer(failed=str(failure))
         if reached := [name for name in sys.modules if name.startswith(FORBIDDEN)]:
             raise WallBreach(f"the repair process has loaded {', '.join(sorted(reached))}")
-        _write(sys.stdout.buffer, pack(answer))
-
-
-if __name__ == "__main__":
-    main()
+        _write(answers, pack(answer))

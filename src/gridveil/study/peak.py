@@ -1,4 +1,4 @@
-"""Time and peak memory of one release in a fresh process: python -m gridveil.study.peak < request > answer."""
+"""Time and peak memory of one release in a fresh process, which `process/start.py` begins: request in, answer out."""
 
 from __future__ import annotations
 
@@ -44,7 +44,3 @@ def _peak() -> float:
         lines = STATUS.read_text().splitlines()
         return float(next(line.split()[1] for line in lines if line.startswith("VmHWM"))) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-if __name__ == "__main__":
-    main()

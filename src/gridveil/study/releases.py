@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from collections.abc import Sequence
 from time import perf_counter
 
@@ -13,6 +11,7 @@ import numpy as np
 from gridveil.errors import CertificateFailed, RepairFailed, SolveError
 from gridveil.grid import LineParameters, Network
 from gridveil.nlp.solver import Status
+from gridveil.process.start import isolated
 from gridveil.repair.bounds import parameter_box
 from gridveil.repair.projection import Aim, Effort, project, projection, starts
 from gridveil.repair.repair import promised
@@ -148,10 +147,14 @@ def _away(network: Network, cost: float) -> float | None:
 def scale(network: Network, settings: Settings, seed: int) -> list[Row]:
     """Time and peak memory of an AC-OPF and of a release, in a process of its own."""
     given = pickle.dumps((network, settings, seed))
-    done = subprocess.run([sys.executable, "-m", "gridveil.study.peak"], input=given, capture_output=True, check=False)
-    if done.returncode != 0:
-        raise SolveError("failed", done.stderr.decode()[-300:].strip())
-    row: Row = pickle.loads(done.stdout)
+    with isolated("gridveil.study.peak") as process:
+        try:
+            answer, words = process.communicate(given)
+        finally:
+            process.kill()
+    if process.returncode != 0:
+        raise SolveError("failed", words.decode(errors="replace")[-300:].strip())
+    row: Row = pickle.loads(answer)
     return [{"buses": network.grid.n_bus, "lines": network.grid.n_line, **row}]
 
 

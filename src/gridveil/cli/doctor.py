@@ -1,0 +1,221 @@
+"""`gridveil doctor`: could a release be made here, with what, and how well is it shut in?
+
+Every library is imported where it is looked at: what cannot be imported is a finding, not the doctor's end.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from gridveil import __version__
+from gridveil.cli.opf import JsonOption
+from gridveil.cli.output import Exit, out, print_json, reporting
+from gridveil.errors import GridVeilError
+
+LIBRARIES = ("numpy", "opendp", "scipy", "clarabel", "casadi", "msgspec", "typer", "rich")
+EXTRAS = {
+    "parquet": ("pyarrow",),
+    "plot": ("matplotlib",),
+    "study": ("pyarrow", "dask", "distributed"),
+    "report": ("matplotlib", "pyarrow", "dask", "distributed", "plotly", "jinja2"),
+}
+
+
+class State(StrEnum):
+    """A problem keeps a release from being made; a note does not."""
+
+    OK = "ok"
+    NOTE = "note"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is there, what to do about it, and the same in parts for programs."""
+
+    state: State
+    found: str
+    advice: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def doctor(as_json: JsonOption = False) -> None:
+    """Say what is installed, which solver and ledger a release would use, and how the repair process is confined."""
+    with reporting(as_json):
+        findings = {name: _examined(look) for name, look in LOOKS.items()}
+        healthy = all(one.state is not State.PROBLEM for one in findings.values())
+        if as_json:
+            print_json({"status": "ok" if healthy else "problem", "findings": _record(findings)})
+        else:
+            _print_table(findings, healthy)
+    raise SystemExit(int(Exit.OK if healthy else Exit.CHECK_FAILED))
+
+
+def _examined(look: Callable[[], Finding]) -> Finding:
+    try:
+        return look()
+    except GridVeilError as error:
+        return Finding(State.PROBLEM, str(error))
+    except Exception as error:  # noqa: BLE001 - whatever is broken here is what was asked for
+        return Finding(State.PROBLEM, f"{type(error).__name__}: {error}", "install gridveil anew, or report it")
+
+
+def _python() -> Finding:
+    found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    return Finding(State.OK, found, details={"version": platform.python_version(), "executable": sys.executable})
+
+
+def _package() -> Finding:
+    place = str(Path(__file__).resolve().parents[1])
+    return Finding(State.OK, f"{__version__} in {place}", details={"version": __version__, "place": place})
+
+
+def _libraries() -> Finding:
+    versions = {name: _version(name) for name in LIBRARIES}
+    missing = [name for name, found in versions.items() if found is None]
+    words = ", ".join(f"{name} {found or 'absent'}" for name, found in versions.items())
+    if missing:
+        return Finding(State.PROBLEM, words, f"pip install {' '.join(missing)}", {"versions": versions})
+    return Finding(State.OK, words, details={"versions": versions})
+
+
+def _extras() -> Finding:
+    versions = {name: {one: _version(one) for one in parts} for name, parts in EXTRAS.items()}
+    absent = [name for name, parts in versions.items() if None in parts.values()]
+    present = [name for name in EXTRAS if name not in absent]
+    words = "; ".join(
+        f"{what}: {', '.join(names)}" for what, names in (("present", present), ("absent", absent)) if names
+    )
+    advice = f"if wanted: pip install 'gridveil[{','.join(absent)}]'" if absent else ""
+    return Finding(State.OK, words, advice, {"versions": versions})
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _solver() -> Finding:
+    from gridveil.api import load, solve_opf
+    from gridveil.cases import path
+    from gridveil.nlp.ipopt import find_library
+    from gridveil.nlp.solver import SolverOptions
+
+    options = SolverOptions()
+    library = str(find_library(options.library))
+    network = load(path("case3_lmbd") or "case3_lmbd")  # the shipped one, whatever lies in the working directory
+    solution = solve_opf(network, options=options).require()
+    details = {"library": library, "linear_solver": options.linear_solver, "cost": solution.cost}
+    found = (
+        f"{library} with {options.linear_solver}; the AC-OPF of 3 buses is solved in {solution.iterations} iterations"
+    )
+    return Finding(State.OK, found, details=details)
+
+
+def _noise() -> Finding:
+    """The library's map at a law that everybody knows, and a draw on the way of a release, which asserts its own."""
+    import numpy as np
+    import opendp.prelude as dp
+
+    from gridveil.privacy.noise import ExactNoise
+
+    noise = ExactNoise()
+    drawn = noise.laplace(np.zeros(64), 1.0, 0.5)
+    law: Any = dp.m.make_laplace(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=2.0)
+    stated = float(law.map(1.0))
+    if not (0.5 <= stated <= 0.5 * (1 + 1e-9) and np.all(np.isfinite(drawn)) and np.any(drawn != 0)):
+        words = f"{noise.description}: a loss of {stated} where 0.5 is right, or no noise"
+        return Finding(State.PROBLEM, words, "install another version of opendp; do not release with this one")
+    return Finding(State.OK, f"{noise.description}; its privacy map is right", details={"map": stated})
+
+
+def _ledger() -> Finding:
+    from gridveil.privacy.ledger import Ledger, default_path
+
+    path = default_path()
+    details: dict[str, Any] = {"path": str(path), "exists": path.exists()}
+    if path.exists():
+        count = len(Ledger.open(path).entries())
+        return Finding(State.OK, f"{path}: {count} entries, intact", details={**details, "entries": count})
+    if path.with_name(path.name + ".key").exists():
+        words = f"{path} is gone, but its key is there: what was spent would be forgotten"
+        return Finding(State.PROBLEM, words, "restore the ledger from a backup", details)
+    above = next(one for one in path.absolute().parents if one.exists())
+    if not os.access(above, os.W_OK):
+        words = f"none yet, and {above} cannot be written to"
+        return Finding(State.PROBLEM, words, "name another place with --ledger", details)
+    return Finding(State.OK, f"none yet; a release makes {path}", details=details)
+
+
+def _repair() -> Finding:
+    from contextlib import closing
+
+    from gridveil.repair.child import ChildWorkshop
+
+    with closing(ChildWorkshop()) as shop:
+        closed = shop.confined
+    details = {"confined": list(closed)}
+    if not {"landlock", "seccomp"} & set(closed):
+        words = f"starts and solves; confined by {', '.join(closed) or 'nothing'}"
+        return Finding(
+            State.NOTE, words, "Linux with Landlock or seccomp would keep it from files and network", details
+        )
+    return Finding(State.OK, f"starts and solves; confined by {', '.join(closed)}", details=details)
+
+
+def _cores() -> Finding:
+    from gridveil.process.cores import core_dumps_off, cores_are_off
+
+    with core_dumps_off():
+        off = cores_are_off()
+    if not off:
+        return Finding(
+            State.NOTE, "this system cannot turn them off", "a crash may leave the network on disk", {"off": off}
+        )
+    return Finding(State.OK, "off during a release", details={"off": off})
+
+
+LOOKS: dict[str, Callable[[], Finding]] = {
+    "python": _python,
+    "gridveil": _package,
+    "libraries": _libraries,
+    "extras": _extras,
+    "solver": _solver,
+    "noise": _noise,
+    "ledger": _ledger,
+    "repair process": _repair,
+    "core dumps": _cores,
+}
+
+
+def _record(findings: dict[str, Finding]) -> dict[str, Any]:
+    return {
+        name.replace(" ", "_"): {"state": str(one.state), "found": one.found, "advice": one.advice, **one.details}
+        for name, one in findings.items()
+    }
+
+
+_COLOUR = {State.OK: "green", State.NOTE: "yellow", State.PROBLEM: "red"}
+
+
+def _print_table(findings: dict[str, Finding], healthy: bool) -> None:
+    table = Table("", "", title="gridveil doctor", title_justify="left", title_style="bold")
+    table.add_column("what was found, and what to do", overflow="fold")
+    for name, one in findings.items():
+        advice = f"\n[bold]{escape(one.advice)}[/]" if one.advice else ""
+        table.add_row(name, f"[{_COLOUR[one.state]}]{one.state}[/]", escape(one.found) + advice)
+    out.print(table)
+    out.print("[green]a release could be made[/]" if healthy else "[red]no release could be made[/]")

@@ -1,0 +1,35 @@
+"""The C library, for the calls of Linux that Python has no name for."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import lru_cache
+from typing import Any
+
+LINUX = sys.platform == "linux"
+
+SET_PARENT_DEATH_SIGNAL = 1
+GET_DUMPABLE = 3
+SET_DUMPABLE = 4
+SET_NO_NEW_PRIVILEGES = 38
+
+
+@lru_cache(maxsize=1)
+def _library() -> Any:
+    library = ctypes.CDLL(None, use_errno=True)
+    library.syscall.restype = ctypes.c_long
+    return library
+
+
+def syscall(number: int, *arguments: int | bytes | None) -> int:
+    """A call by its number: its answer, −1 if it is refused."""
+    given = [ctypes.c_long(one) if isinstance(one, int) else ctypes.c_char_p(one) for one in arguments]
+    return int(_library().syscall(ctypes.c_long(number), *given))
+
+
+def prctl(option: int, value: int = 0) -> int:
+    """An operation on this process: its answer, −1 if it is refused; nothing but refusals outside Linux."""
+    if not LINUX:
+        return -1
+    return int(_library().prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0))))
