@@ -194,7 +194,7 @@ def test_a_child_that_begins_wrongly_is_met_before_the_charge(
     ledger = gv.Ledger.open(tmp_path / "ledger.db")
     with pytest.raises(ReleaseError, match=words):
         gv.release(gv.seal("case3"), gv.Plan(1.0, 0.1, 0.01), ledger)
-    assert ledger.entries() == []
+    assert charged(ledger) == []
     assert started[0].poll() is not None
 
 
@@ -446,6 +446,8 @@ CRASH = """
 import os, resource, sys
 from contextlib import nullcontext
 from gridveil.process.cores import core_dumps_off
+
+from .conftest import charged
 hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
 resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
 with core_dumps_off() if sys.argv[1] == "off" else nullcontext():

@@ -22,6 +22,7 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.composition import Assets
 from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.noise import ExactNoise, Noise
+from gridveil.process.cores import core_dumps_off
 from gridveil.publish import bundle
 from gridveil.publish.costs import aimed_costs, aimed_losses, copper_plates, levels, worth_asking
 from gridveil.publish.describe import file_notes
@@ -77,6 +78,7 @@ class _Public:
     facts: tuple[Fact, ...]
 
 
+@core_dumps_off()
 def release(
     network: SecretNetwork,
     plan: Plan,
