@@ -33,6 +33,8 @@ from gridveil.repair.child import ChildWorkshop
 from gridveil.repair.workshop import Workshop
 from gridveil.study.releases import scale
 
+from .conftest import charged
+
 LINUX = sys.platform == "linux"
 PACKAGE = Path(gv.__file__).parent
 
@@ -446,8 +448,6 @@ CRASH = """
 import os, resource, sys
 from contextlib import nullcontext
 from gridveil.process.cores import core_dumps_off
-
-from .conftest import charged
 hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
 resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
 with core_dumps_off() if sys.argv[1] == "off" else nullcontext():
