@@ -336,7 +336,7 @@ def test_failures_say_what_was_spent(tmp_path: Path) -> None:
 KILL = """
 import os, signal, sys
 import gridveil as gv
-from gridveil.publish import pipeline, bundle
+from gridveil.publish import behind, bundle, pipeline
 from gridveil.sealed.mechanisms.log import LogMechanism
 from tests.conftest import PretendExact
 pipeline.ExactNoise = lambda: PretendExact(3)  # one that can be repaired
@@ -346,9 +346,9 @@ place = sys.argv[3]
 if place == "perturb":
     LogMechanism.perturb = die
 elif place == "repair":
-    pipeline._publish = die
+    pipeline.finished = die
 elif place == "certify":
-    pipeline.certify = die
+    behind.certify = die
 elif place == "write":
     bundle.digest = die
 book = gv.Ledger.open(sys.argv[1])

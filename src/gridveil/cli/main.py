@@ -8,6 +8,7 @@ import typer
 
 from gridveil import __version__
 from gridveil.cli.attack import attack
+from gridveil.cli.audit import audit
 from gridveil.cli.cases import cases
 from gridveil.cli.doctor import doctor
 from gridveil.cli.exposure import exposure
@@ -31,7 +32,7 @@ app = typer.Typer(
     epilog=EXIT_HELP,
 )
 for command in (
-    opf, gap, info, cases, profile, release, verify, leakcheck, exposure, attack, study, report, figure, doctor,
+    opf, gap, info, cases, profile, release, verify, leakcheck, exposure, audit, attack, study, report, figure, doctor,
 ):  # fmt: skip
     app.command(epilog=EXIT_HELP)(command)
 app.add_typer(ledger, name="ledger")

@@ -1,81 +1,43 @@
 """A release, step by step: read, seal, charge, perturb ═ wall ═ estimate, ask if need be, repair, certify, publish.
 
 After the lines are drawn the secret is touched once more at most: where the noisy lines leave the dispatch cost too
-uncertain, which is decided from them alone, it is asked for, charged and noised like the lines.
+uncertain, which is decided from them alone, it is asked for, charged and noised like the lines. What comes after the
+wall is `publish/behind.py`'s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import Protocol, Self
 
-from gridveil.casefile.from_network import from_network
-from gridveil.casefile.read import parse
-from gridveil.casefile.to_network import to_network
-from gridveil.casefile.write import to_text
-from gridveil.errors import CertificateFailed, ReleaseError, RepairFailed
-from gridveil.grid import Network, PublicGrid
+from gridveil.errors import ReleaseError
 from gridveil.grid.profile import Profile, base_profile
 from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.composition import Assets
 from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.process.cores import core_dumps_off
-from gridveil.publish import bundle
-from gridveil.publish.costs import aimed_costs, aimed_losses, copper_plates, levels, worth_asking
-from gridveil.publish.describe import file_notes
+from gridveil.publish.behind import Progress, Public, Shop, finished, repaired
+from gridveil.publish.costs import copper_plates
 from gridveil.publish.elements import SameAs, identities
+from gridveil.publish.kept import KeptDraw, plan_record
 from gridveil.publish.plan import Plan
 from gridveil.publish.preview import charges, preview
-from gridveil.publish.record import conditions, make_manifest
+from gridveil.publish.record import conditions
 from gridveil.publish.release import Release
 from gridveil.publish.spending import Purse, spending
-from gridveil.repair.certify import bounds_check, certify, report_unused
 from gridveil.repair.child import ChildWorkshop
 from gridveil.sealed.facts import Truth
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import SecretNetwork
-from gridveil.wall.certificate import true_cost
 from gridveil.wall.codec import pack
-from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
-from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source
-
-
-class Shop(Protocol):
-    """Where a draw is estimated and repaired: in this process, or in one that has never seen the secret."""
-
-    def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Self: ...
-
-    def estimate(self, demands: Sequence[Demand], *, needed: bool = ..., enough: float = ...) -> Estimate: ...
-
-    def repair(self, snapshots: Sequence[Snapshot]) -> Repair: ...
-
-    def close(self) -> None: ...
-
+from gridveil.wall.facts import Fact, FactKind, Source
 
 Workshops = Callable[[], Shop]
-Progress = Callable[[str], None]
-"""Is told what a release is at, for the operator."""
 
 
 def quiet(stage: str) -> None:
     """Say nothing."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Public:
-    """All that is public of a release once everything is drawn."""
-
-    grid: PublicGrid
-    plan: Plan
-    profile: Profile | None
-    horizon: Profile
-    used: Sequence[int]
-    names: tuple[str, ...] | None
-    noisy: NoisyLines
-    facts: tuple[Fact, ...]
 
 
 @core_dumps_off()
@@ -136,13 +98,13 @@ def release(
         purse.pay(first, conditions(plan, facts), then=second)
         progress("drawing" if book is None else f"charged: entry {purse.receipts[0].entry} of the ledger; drawing")
         noisy = method.perturb(network, plan.epsilon_lines, float(plan.alpha), noise)
-        purse.keep(pack(noisy))
+        purse.keep(pack(KeptDraw(noisy, plan_record(plan), profile is not None)))
         # ════════ wall: below, the secret is seen by `ask` alone, whose answer is paid for and noised ════════
         names = network.bus_names if plan.keep_names else None
-        public = _Public(grid, plan, profile, horizon, used, names, noisy, facts)
-        public, result = _repaired(public, shop.begin(grid, noisy, plan.fidelity), demands, plates, ask, progress)
+        public = Public(grid, plan, profile, horizon, used, names, noisy, facts)
+        public, result = repaired(public, shop.begin(grid, noisy, plan.fidelity), plates, ask, progress)
         progress("certifying what is written")
-        made = _publish(public, result, noise, loss, purse)
+        made = finished(public, result, noise, loss, purse.receipts)
         if deliver is not None:
             progress("writing")
             deliver(made)
@@ -161,85 +123,3 @@ def _stated(plan: Plan, horizon: Profile, used: Sequence[int], truth: Truth, unu
         if plan.loss_within is not None:
             facts += truth.declare(FactKind.LOSSES)
     return facts + (unused.declare(FactKind.UNUSED_COST) if plan.declare_unused else ())
-
-
-def _repaired(
-    public: _Public,
-    shop: Shop,
-    demands: Sequence[Demand],
-    plates: Sequence[float],
-    ask: Callable[[], Fact],
-    progress: Progress,
-) -> tuple[_Public, Repair]:
-    """Repair at the public costs; at estimated ones, nearer to what the draw can reach where nothing has the first."""
-    progress("estimating the dispatch cost from the noisy lines")
-    choices = _fused(public, shop, demands, plates, ask)
-    for number, facts in enumerate(choices):
-        progress("repairing" if not number else f"repairing, nearer to the draw (try {number + 1})")
-        aimed = replace(public, facts=public.facts + facts)
-        try:
-            return aimed, shop.repair(_snapshots(aimed))
-        except RepairFailed:
-            if facts is choices[-1]:
-                raise
-    raise AssertionError("there is always a choice")
-
-
-def _fused(
-    public: _Public, shop: Shop, demands: Sequence[Demand], plates: Sequence[float], ask: Callable[[], Fact]
-) -> list[tuple[Fact, ...]]:
-    """Facts that come from the noisy values, in the order in which a repair tries them.
-
-    The truth is asked only if the noisy values leave the cost too uncertain, and once.
-    """
-    plan, steps = public.plan, [int(public.horizon.step[index]) for index in public.used]
-    losses = plan.loss_within is not None and plan.source is not Source.DECLARED
-    if plan.source.conditional and not losses:
-        return [()]
-    enough = plan.cost_scale if plan.source is Source.PRIVATE else SENSITIVITY / SHARE
-    found = shop.estimate(demands, needed=plan.source is Source.DERIVED or losses, enough=enough)
-    if plan.source.conditional:
-        return [aimed_losses(steps, found)]
-    answer = ask() if plan.source is Source.PRIVATE and worth_asking(found, plan.cost_scale) else None
-    return [
-        aimed_costs(steps, plates, found, answer, level) + (aimed_losses(steps, found, level) if losses else ())
-        for level in levels(found, answer)
-    ]
-
-
-def _snapshots(public: _Public) -> list[Snapshot]:
-    """Demand, public cost and losses of every used step."""
-    by_kind = {kind: {one.step: one for one in public.facts if one.kind is kind} for kind in FactKind}
-    result = []
-    for index in public.used:
-        step = int(public.horizon.step[index])
-        cost, lost = by_kind[FactKind.COST][step], by_kind[FactKind.LOSSES].get(step)
-        demand = public.horizon.pd[index], public.horizon.qd[index]
-        aim = 1.0 if cost.source.conditional else AIM
-        result.append(Snapshot(*demand, cost.value, step, cost.slack, None if lost is None else lost.value, aim))
-    return result
-
-
-def _publish(public: _Public, result: Repair, noise: Noise, loss: float, purse: Purse) -> Release:
-    """Write the network as text, read it back, certify what was read, and describe it."""
-    grid, plan, snapshots = public.grid, public.plan, _snapshots(public)
-    shown = replace(grid, buses=replace(grid.buses, pd=snapshots[0].pd, qd=snapshots[0].qd))
-    case = from_network("released", shown, result.lines, result.points[0], public.names)
-    step = snapshots[0].step if public.profile else None
-    text = to_text(case, file_notes(private=noise.private, step=step))
-    again = to_network(parse(text, bundle.NETWORK))
-    alone = tuple((~public.noisy.protected).nonzero()[0].tolist())
-    certificate = certify(again.grid, again.lines, result.points, snapshots, plan.fidelity, alone, from_written=True)
-    in_bounds = bounds_check(again.grid, again.lines, public.noisy, plan.bound_factor * result.widening)
-    certificate = replace(certificate, checks=(*certificate.checks, in_bounds), truth=true_cost(public.facts))
-    if not certificate.passed:
-        raise CertificateFailed(
-            f"the repaired network fails its own certificate ({', '.join(certificate.failed)}) and is not released",
-            certificate.failed,
-        )  # fmt: skip
-    if public.profile is not None:
-        costs = {one.step: one.value for one in public.facts if one.kind is FactKind.UNUSED_COST and one.step}
-        used = [one.step for one in snapshots]
-        certificate = replace(certificate, unused=report_unused(again.grid, again.lines, public.profile, used, costs))
-    record = make_manifest(plan, grid, public.facts, result, noise, loss, purse.receipts, public.profile)
-    return Release(Network(*again), result.points, certificate, record, text, public.profile)

@@ -1,0 +1,58 @@
+"""`gridveil audit DIR --ledger F --original CASE`: did this release come from this original, as charged? INTERNAL."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from gridveil.api import read_case
+from gridveil.casefile.to_network import to_network
+from gridveil.check.audit import audit as audited
+from gridveil.cli.opf import JsonOption
+from gridveil.cli.output import INTERNAL, Exit, out, print_json, reporting
+from gridveil.cli.release import LedgerOption
+from gridveil.errors import LedgerError
+from gridveil.privacy.ledger import Ledger, default_path
+from gridveil.publish.elements import read_same_as
+
+LIMITS = (
+    "It does not show that nothing was drawn outside this ledger, that the noise was not chosen among several, or that "
+    "the original is the true network."
+)
+
+
+def audit(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A bundle.")],
+    original: Annotated[str, typer.Option("--original", metavar="CASE", help="The network it was made from.")],
+    ledger: LedgerOption = None,
+    same_as: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The identity map that the release was made with.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """For an auditor whom the operator admits: the draw in the ledger came from CASE, has its noise, and made DIR."""
+    with reporting(as_json):
+        where = ledger or default_path()
+        if not Ledger.exists(where):
+            raise LedgerError(f"there is no ledger at {where}; name it with --ledger")
+        case = read_case(original)
+        known = None if same_as is None else read_same_as(same_as, to_network(case).grid)
+        found = audited(directory, Ledger.open(where), case, known)
+        passed = all(one.passed for one in found)
+        if as_json:
+            status = "audited" if passed else "failed"
+            print_json({"status": status, "findings": [asdict(one) for one in found], "not_shown": LIMITS})
+        else:
+            out.print(f"[bold]{INTERNAL}[/]")
+            table = Table("", "question", "answer", title=f"audit of {escape(str(directory))}", title_justify="left")
+            for one in found:
+                table.add_row("[green]✓[/]" if one.passed else "[red]✗[/]", one.question, one.answer)
+            out.print(table)
+            out.print(f"[dim]{LIMITS}[/]")
+    if not passed:
+        raise typer.Exit(int(Exit.CHECK_FAILED))

@@ -1,0 +1,150 @@
+"""A release behind the wall: from what was drawn to what is published. Nothing here has seen the secret.
+
+All of it follows from noisy values, facts and public data, by the same steps every time: an audit makes a release again
+from what the ledger kept of its draw (`check/audit.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
+
+from gridveil.casefile.from_network import from_network
+from gridveil.casefile.read import parse
+from gridveil.casefile.to_network import to_network
+from gridveil.casefile.write import to_text
+from gridveil.errors import CertificateFailed, RepairFailed
+from gridveil.grid import Network, PublicGrid
+from gridveil.grid.profile import Profile
+from gridveil.nlp.power_flow import Demand
+from gridveil.privacy.ledger import Receipt
+from gridveil.privacy.noise import Noise
+from gridveil.publish import bundle
+from gridveil.publish.costs import aimed_costs, aimed_losses, levels, worth_asking
+from gridveil.publish.describe import file_notes
+from gridveil.publish.plan import Plan
+from gridveil.publish.record import make_manifest
+from gridveil.publish.release import Release
+from gridveil.repair.certify import bounds_check, certify, report_unused
+from gridveil.wall.certificate import true_cost
+from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
+from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source
+
+Progress = Callable[[str], None]
+"""Is told what a release is at, for the operator."""
+
+
+class Shop(Protocol):
+    """Where a draw is estimated and repaired: in this process, or in one that has never seen the secret."""
+
+    def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Self: ...
+
+    def estimate(self, demands: Sequence[Demand], *, needed: bool = ..., enough: float = ...) -> Estimate: ...
+
+    def repair(self, snapshots: Sequence[Snapshot]) -> Repair: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Public:
+    """All that is public of a release once everything is drawn."""
+
+    grid: PublicGrid
+    plan: Plan
+    profile: Profile | None
+    horizon: Profile
+    used: Sequence[int]
+    names: tuple[str, ...] | None
+    noisy: NoisyLines
+    facts: tuple[Fact, ...]
+
+    @property
+    def demands(self) -> list[Demand]:
+        """The demand of every used step."""
+        return [Demand(self.horizon.pd[index], self.horizon.qd[index]) for index in self.used]
+
+
+def repaired(
+    public: Public,
+    shop: Shop,
+    plates: Sequence[float],
+    ask: Callable[[], Fact],
+    progress: Progress,
+) -> tuple[Public, Repair]:
+    """Repair at the public costs; at estimated ones, nearer to what the draw can reach where nothing has the first."""
+    progress("estimating the dispatch cost from the noisy lines")
+    choices = _fused(public, shop, plates, ask)
+    for number, facts in enumerate(choices):
+        progress("repairing" if not number else f"repairing, nearer to the draw (try {number + 1})")
+        aimed = replace(public, facts=public.facts + facts)
+        try:
+            return aimed, shop.repair(_snapshots(aimed))
+        except RepairFailed:
+            if facts is choices[-1]:
+                raise
+    raise AssertionError("there is always a choice")
+
+
+def _fused(public: Public, shop: Shop, plates: Sequence[float], ask: Callable[[], Fact]) -> list[tuple[Fact, ...]]:
+    """Facts that come from the noisy values, in the order in which a repair tries them.
+
+    The truth is asked only if the noisy values leave the cost too uncertain, and once.
+    """
+    plan, steps = public.plan, [int(public.horizon.step[index]) for index in public.used]
+    losses = plan.loss_within is not None and plan.source is not Source.DECLARED
+    if plan.source.conditional and not losses:
+        return [()]
+    enough = plan.cost_scale if plan.source is Source.PRIVATE else SENSITIVITY / SHARE
+    found = shop.estimate(public.demands, needed=plan.source is Source.DERIVED or losses, enough=enough)
+    if plan.source.conditional:
+        return [aimed_losses(steps, found)]
+    answer = ask() if plan.source is Source.PRIVATE and worth_asking(found, plan.cost_scale) else None
+    return [
+        aimed_costs(steps, plates, found, answer, level) + (aimed_losses(steps, found, level) if losses else ())
+        for level in levels(found, answer)
+    ]
+
+
+def _snapshots(public: Public) -> list[Snapshot]:
+    """Demand, public cost and losses of every used step."""
+    by_kind = {kind: {one.step: one for one in public.facts if one.kind is kind} for kind in FactKind}
+    result = []
+    for index in public.used:
+        step = int(public.horizon.step[index])
+        cost, lost = by_kind[FactKind.COST][step], by_kind[FactKind.LOSSES].get(step)
+        demand = public.horizon.pd[index], public.horizon.qd[index]
+        aim = 1.0 if cost.source.conditional else AIM
+        result.append(Snapshot(*demand, cost.value, step, cost.slack, None if lost is None else lost.value, aim))
+    return result
+
+
+def finished(public: Public, result: Repair, noise: Noise, loss: float, receipts: Sequence[Receipt]) -> Release:
+    """Write the network as text, read it back, certify what was read, and describe it."""
+    grid, plan, snapshots = public.grid, public.plan, _snapshots(public)
+    text = network_text(public, result, private=noise.private)
+    again = to_network(parse(text, bundle.NETWORK))
+    alone = tuple((~public.noisy.protected).nonzero()[0].tolist())
+    certificate = certify(again.grid, again.lines, result.points, snapshots, plan.fidelity, alone, from_written=True)
+    in_bounds = bounds_check(again.grid, again.lines, public.noisy, plan.bound_factor * result.widening)
+    certificate = replace(certificate, checks=(*certificate.checks, in_bounds), truth=true_cost(public.facts))
+    if not certificate.passed:
+        raise CertificateFailed(
+            f"the repaired network fails its own certificate ({', '.join(certificate.failed)}) and is not released",
+            certificate.failed,
+        )  # fmt: skip
+    if public.profile is not None:
+        costs = {one.step: one.value for one in public.facts if one.kind is FactKind.UNUSED_COST and one.step}
+        used = [one.step for one in snapshots]
+        certificate = replace(certificate, unused=report_unused(again.grid, again.lines, public.profile, used, costs))
+    record = make_manifest(plan, grid, public.facts, result, noise, loss, receipts, public.profile)
+    return Release(Network(*again), result.points, certificate, record, text, public.profile)
+
+
+def network_text(public: Public, result: Repair, *, private: bool) -> str:
+    """The network file of a release."""
+    first = _snapshots(public)[0]
+    shown = replace(public.grid, buses=replace(public.grid.buses, pd=first.pd, qd=first.qd))
+    case = from_network("released", shown, result.lines, result.points[0], public.names)
+    return to_text(case, file_notes(private=private, step=first.step if public.profile else None))

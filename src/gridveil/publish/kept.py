@@ -1,0 +1,30 @@
+"""What the ledger keeps of a draw, so that it can be audited: noisy values, which are private already, and the plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from gridveil.publish.plan import Plan
+from gridveil.wall.draw import NoisyLines
+
+
+@dataclass(frozen=True, eq=False)
+class KeptDraw:
+    """The noisy lines of a release, its plan, and whether it has a profile."""
+
+    noisy: NoisyLines
+    plan: dict[str, Any]
+    profile: bool
+
+
+def plan_record(plan: Plan) -> dict[str, Any]:
+    """A plan in plain values."""
+    record = {one.name: getattr(plan, one.name) for one in fields(plan)}
+    costs = plan.published_costs
+    return {**record, "published_cost": None if costs is None else list(costs), "target": str(plan.target)}
+
+
+def recorded_plan(record: dict[str, Any]) -> Plan:
+    """The plan again."""
+    return Plan(**record)
