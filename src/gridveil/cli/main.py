@@ -12,6 +12,7 @@ from gridveil.cli.cases import cases
 from gridveil.cli.exposure import exposure
 from gridveil.cli.gap import gap
 from gridveil.cli.info import info
+from gridveil.cli.key import app as key
 from gridveil.cli.leakcheck import leakcheck
 from gridveil.cli.ledger import app as ledger
 from gridveil.cli.opf import opf
@@ -32,6 +33,7 @@ app = typer.Typer(
 for command in (opf, gap, info, cases, profile, release, verify, leakcheck, exposure, attack, study, report, figure):
     app.command(epilog=EXIT_HELP)(command)
 app.add_typer(ledger, name="ledger")
+app.add_typer(key, name="key")
 
 
 def _version(wanted: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -13,20 +13,23 @@ from rich.table import Table
 
 from gridveil.api import read_case
 from gridveil.casefile.profile import read_profile
+from gridveil.cli.checks import mark, print_unused, value
 from gridveil.cli.dry_run import print_dry_run
 from gridveil.cli.opf import CaseArgument, JsonOption
 from gridveil.cli.output import err, out, print_json, reporting
 from gridveil.errors import ReleaseError
-from gridveil.nlp.solver import Status
 from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.noise import Noise, SeededNoise
+from gridveil.privacy.signature import read_private_key
 from gridveil.publish import bundle
 from gridveil.publish.describe import RESEARCH, within
+from gridveil.publish.manifest import Publisher
 from gridveil.publish.pipeline import release as make_release
 from gridveil.publish.plan import Plan
 from gridveil.publish.release import Release
+from gridveil.publish.release import publisher as publisher_words
 from gridveil.sealed.split import split
-from gridveil.wall.certificate import Certificate, Check, stored, worst_of_steps
+from gridveil.wall.certificate import stored, worst_of_steps
 from gridveil.wall.codec import to_plain
 from gridveil.wall.draw import Target
 from gridveil.wall.facts import SENSITIVITY, SHARE
@@ -38,7 +41,10 @@ LedgerOption = Annotated[
 
 def release(
     case: CaseArgument,
-    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Directory of the bundle.")] = None,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The bundle: a directory, or one file that ends in .zip."),
+    ] = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of this release.")] = 1.0,
     alpha: Annotated[
         str,
@@ -90,6 +96,14 @@ def release(
     with_report: Annotated[
         bool, typer.Option("--report", help="Put report.html into the bundle: the release in plain words. Public.")
     ] = False,
+    publisher: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who publishes; stands in the manifest.")
+    ] = None,
+    contact: Annotated[str | None, typer.Option(metavar="TEXT", help="Where to write to the publisher.")] = None,
+    licence: Annotated[str | None, typer.Option(metavar="TEXT", help="Under which licence it is published.")] = None,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Sign the bundle with a key that 'gridveil key new' made.")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be spent and stay public; draw nothing.")
     ] = False,
@@ -128,17 +142,20 @@ def release(
             raise ReleaseError("--out is missing: give the directory of the bundle, or --dry-run")
         bundle.check_target(out_dir, force=force)
         page = _page() if with_report else None
+        key = None if sign is None else read_private_key(sign)
+        who = _publisher(publisher, contact, licence)
         book = Ledger.open(ledger) if noise is None else None
         if book is not None and ledger is None and not as_json:
             err.print(f"using the ledger {escape(str(book.path))}")
         with err.status("releasing: dispatch cost, noise, repair, certificate") if err.is_terminal else nullcontext():
             made = make_release(network, plan, book, noise, profile=horizon)
+        made = made.published_by(who)
         extra: dict[str, str] = {}
         try:
             if page is not None:
                 extra[bundle.REPORT] = page(made)
         finally:  # the privacy is spent: the release is written even if its report cannot be
-            made.write(out_dir, force=force, extra=extra)
+            made.write(out_dir, force=force, extra=extra, sign=key)
         if as_json:
             print_json(
                 {
@@ -150,6 +167,15 @@ def release(
             )
         else:
             _print_release(case, out_dir, made)
+
+
+def _publisher(name: str | None, contact: str | None, licence: str | None) -> Publisher | None:
+    """Checked before anything is charged."""
+    if name is not None:
+        return publisher_words(name, contact, licence)
+    if contact is not None or licence is not None:
+        raise ReleaseError("--contact and --licence are those of a publisher; give --publisher too")
+    return None
 
 
 def _page() -> Callable[[Release], str]:
@@ -200,9 +226,9 @@ def _print_release(case: str, target: Path, made: Release) -> None:
     for given in privacy.given:
         table.add_row("[bold]ε is conditional on[/]", escape(given), "")
     for check in worst_of_steps(made.certificate.checks):
-        table.add_row(escape(check.name), f"≤ {check.limit:.4g}", f"{_mark(check.passed)} {_value(check, '.2e')}")
+        table.add_row(escape(check.name), f"≤ {check.limit:.4g}", f"{mark(check.passed)} {value(check, '.2e')}")
     out.print(table)
-    print_unused(made.certificate)
+    print_unused(made.certificate.unused)
     out.print(f"[dim]β = {fidelity.beta:g}; what is protected and what is not stands in {bundle.MANIFEST}[/]")
 
 
@@ -215,30 +241,3 @@ def _spent(made: Release) -> str:
     if max(within) > privacy.alpha:
         text += f" (counted up to α = {max(within):g}, the largest so far)"
     return text
-
-
-def _value(check: Check, form: str) -> str:
-    return "–" if check.value is None else f"{check.value:{form}}"
-
-
-def _mark(passed: bool) -> str:
-    return "[green]✓[/]" if passed else "[red]✗[/]"
-
-
-def print_unused(certificate: Certificate) -> None:
-    """One line on the steps without a promise."""
-    if not certificate.unused:
-        return
-    solved = [one for one in certificate.unused if one.status == Status.OPTIMAL]
-    text = f"unused steps (reported, not promised): {len(solved)} of {len(certificate.unused)} are AC-feasible"
-    if known := [one.away for one in solved if one.away is not None]:
-        text += f", their costs at most {max(known):.2%} from the public ones"
-    out.print(f"[dim]{text}[/]")
-
-
-def check_rows(checks: Sequence[Check]) -> Table:
-    """A table of checks, for `verify` and others."""
-    table = Table("", "check", "value", "limit", title_justify="left")
-    for check in worst_of_steps(checks):
-        table.add_row(_mark(check.passed), escape(check.name), _value(check, ".3g"), f"{check.limit:.4g}")
-    return table

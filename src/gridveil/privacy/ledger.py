@@ -69,6 +69,7 @@ class Receipt:
     within: tuple[Within, ...]
     limit: float | None
     earlier: tuple[dict[str, Any], ...] = ()
+    head: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from gridveil.errors import CertificateFailed, RepairFailed, SolveError
 from gridveil.grid import LineParameters, Network
 from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import parameter_box
+from gridveil.repair.judge import promised
 from gridveil.repair.projection import Aim, Effort, project, projection, starts
-from gridveil.repair.repair import promised
 from gridveil.repair.trial import rounded
 from gridveil.repair.workshop import Workshop
 from gridveil.study.declare import Row, Settings, Study
