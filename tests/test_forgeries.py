@@ -88,7 +88,7 @@ def test_an_honest_bundle(honest: Path) -> None:
     for part in ("Recomputed by you", "The publisher's word", "Not checkable", "Signature"):
         assert part in words
     assert "unsigned: nobody knows who made this bundle" in words
-    assert "That it is private is the word of whoever made this bundle" in words
+    assert "That it is private was not checked: it is the word of whoever made this bundle" in words
     assert "every claim holds" not in words
     assert {"epsilon", "alpha", "mechanism", "noise", "spent", "ledger", "cost", "publisher", "date"} <= set(
         record["word"]
@@ -288,7 +288,7 @@ def test_what_cannot_be_found_is_called_a_word(copy: Path, forgery: Callable[[Pa
     """Whoever changes all of an unsigned bundle contradicts nobody; nothing that is said confirms him."""
     forgery(copy)
     record, words = told(copy)
-    assert "is the word of whoever made this bundle; nobody knows who that is, and was not checked" in words
+    assert "private was not checked: it is the word of whoever made this bundle, and nobody knows who that is" in words
     assert "every claim holds" not in words
     if forgery is epsilon_edited:
         assert record["word"]["epsilon"].startswith("0.01")
@@ -370,7 +370,7 @@ def test_the_page_is_not_checked_without_its_library(honest: Path, monkeypatch: 
     record, words = told(honest)
     assert "report" not in {one["kind"] for one in record["recomputed"]}
     assert "report.html" in record["not_checked"][0] and "do not trust the page" in words
-    assert "1 more could have been" in words
+    assert "1 more can be checked" in words
 
 
 def test_quick_solves_nothing(honest: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,10 +29,15 @@ FLOWS = 13
 """From this column on a branch has its flows, which `verify` judges by themselves."""
 
 
+def needed_files(record: Manifest) -> set[str]:
+    """What a bundle holds beside its manifest, at least."""
+    return {bundle.NETWORK, bundle.CERTIFICATE, *([bundle.PROFILE] if record.horizon else [])}
+
+
 def foreign_files(contents: Contents, record: Manifest) -> list[str]:
     """Files that the manifest does not know, that are not there, or whose digest is another."""
     files, digests = contents.files, record.sha256
-    needed = {bundle.NETWORK, bundle.CERTIFICATE, *([bundle.PROFILE] if record.horizon else [])}
+    needed = needed_files(record)
     there = set(files) - {bundle.MANIFEST, bundle.SIGNATURE}
     faults = list(contents.faults)
     faults += [f"{name} is missing" for name in sorted((needed | (set(digests) & set(bundle.FILES))) - there)]

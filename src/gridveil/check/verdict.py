@@ -93,31 +93,28 @@ class Verdict:
             return f"NOT verified: {wrong} of {len(self.checks)} checks failed. Do not rely on this bundle."
         found = "what was recomputed holds"
         if self.not_checked:
-            found += f", and {len(self.not_checked)} more could have been"
+            found += f", and {len(self.not_checked)} more can be checked"
         if not self.private:
             return f"NOT private: research mode, whose noise can be taken off again; {found}."
-        return f"{found}. That it is private is the word of {self._who()}, and was not checked."
+        return f"{found}. That it is private was not checked: it is the word of {self._who()}."
 
     def _who(self) -> str:
         name = self.record.publisher.name if self.record is not None and self.record.publisher is not None else ""
         if self.signature.state is Signed.NAMED:
-            return f"{name or 'the publisher'}, with the key you named"
+            return f"{name}, who holds the key you named" if name else "the holder of the key you named"
+        under = f", under the name {name}" if name else ""
         if self.signature.state is Signed.UNNAMED:
-            return f"whoever holds the key {self.signature.fingerprint}" + (
-                f" and calls himself {name}" if name else ""
-            )
-        return (
-            "whoever made this bundle" + (f" and calls himself {name}" if name else "") + "; nobody knows who that is"
-        )
+            return f"whoever holds the key {self.signature.fingerprint}{under}"
+        return f"whoever made this bundle{under}, and nobody knows who that is"
 
 
 def _word(record: Manifest) -> dict[str, str]:
     privacy, parts = record.privacy, record.privacy.parts
-    asked = parts.cost is not None and parts.cost.asked
+    split = f"{parts.lines.epsilon:g} for the lines"
+    if parts.cost is not None:
+        split += f", {parts.cost.epsilon:g} for the cost" + ("" if parts.cost.asked else ", which was not asked for")
     words = {
-        "epsilon": f"{privacy.epsilon:g} ({parts.lines.epsilon:g} for the lines"
-        + (f", {parts.cost.epsilon:g} for the cost" if asked and parts.cost is not None else "")
-        + ")",
+        "epsilon": f"{privacy.epsilon:g} ({split})",
         "alpha": f"{privacy.alpha:g} {UNITS[privacy.alpha_unit]}",
         "mechanism": f"{record.mechanism.name}, version {record.mechanism.version}",
         "noise": privacy.noise,

@@ -12,7 +12,14 @@ from gridveil.casefile import Case
 from gridveil.casefile.profile import read_csv_bytes
 from gridveil.casefile.read import read_bytes
 from gridveil.casefile.to_network import to_network, written_point
-from gridveil.check.canonical import check_signature, foreign_files, foreign_tables, foreign_text, foreign_words
+from gridveil.check.canonical import (
+    check_signature,
+    foreign_files,
+    foreign_tables,
+    foreign_text,
+    foreign_words,
+    needed_files,
+)
 from gridveil.check.consistency import foreign_manifest
 from gridveil.check.stored import other_claims, value_check
 from gridveil.check.verdict import Signature, Signed, Verdict
@@ -64,6 +71,8 @@ def verify(
 def _judged(verdict: Verdict, contents: Contents, record: Manifest, page: Page | None, quick: bool) -> Verdict:
     """What is found of the network and the certificate."""
     files, promise = contents.files, record.fidelity
+    if not needed_files(record) <= set(files):
+        return verdict  # which says already that one is missing
     fidelity = Fidelity(promise.beta, promise.bound_factor, promise.loss_within, promise.target)
     try:
         case = read_bytes(contents.path / bundle.NETWORK, files[bundle.NETWORK])
@@ -73,8 +82,6 @@ def _judged(verdict: Verdict, contents: Contents, record: Manifest, page: Page |
         foreign = foreign_tables(case, network, point) or foreign_manifest(network.grid, record, profile)
         snapshots = [] if foreign else _snapshots(record.public_inputs, profile)
         _ = foreign or promised(snapshots, fidelity)
-    except KeyError:
-        return verdict  # that a file is missing is said already
     except RepairFailed as error:
         foreign = [str(error)]
     except (CaseFileError, GridError, ValueError, ArithmeticError) as error:
@@ -120,8 +127,10 @@ def _solved(
     profile: Profile,
 ) -> Certificate:
     """The certificate anew, with every AC-OPF solved from a flat start."""
-    from gridveil.repair.certify import certify, report_unused  # noqa: PLC0415 - brings the solver, which --quick lacks
-
+    try:
+        from gridveil.repair.certify import certify, report_unused  # noqa: PLC0415 - brings what --quick does without
+    except ModuleNotFoundError as error:
+        raise ReleaseError(f"to solve needs the package '{error.name}'; install it, or give --quick") from None
     alone = tuple(number - 1 for number in record.unprotected_lines)
     found = certify(*network, (point, *[None] * (len(snapshots) - 1)), snapshots, fidelity, alone)
     costs = {one.step: one.value for one in record.public_inputs if one.kind is FactKind.UNUSED_COST and one.step}
