@@ -17,8 +17,9 @@ folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
 plan = gv.Plan(epsilon=1.0, alpha=0.1, beta=0.01)
 bundle = gv.release(gv.seal("case14_ieee"), plan, noise=gv.SeededNoise(1)).write(folder / "theirs", force=True)
 
-# ... and anybody can check it: digests, manifest, power flows, and the optimal cost, solved anew.
-print("as published:", "every claim holds" if gv.verify(bundle).passed else "NOT verified")
+# ... and anybody can check it: digests, manifest, power flows, and the optimal cost, solved anew. What nobody can check
+# of it is said, too: verdict.word, verdict.not_checkable.
+print("as published:", gv.verify(bundle).sentence)
 
 # A forger makes the first line a better one. The file still reads as a network.
 network = bundle / "released.m"
@@ -28,4 +29,4 @@ cells = rows[first].split("\t")
 cells[4] = repr(0.5 * float(cells[4]))
 network.write_text("\n".join([*rows[:first], "\t".join(cells), *rows[first + 1 :]]))
 verdict = gv.verify(bundle)
-print("forged:", "every claim holds" if verdict.passed else f"NOT verified ({verdict.failed[0]})")
+print("forged:", verdict.sentence, verdict.failed[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -72,6 +72,14 @@ def no_luck(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     seeds = iter(range(1000))
     name = int.from_bytes(hashlib.sha256(request.node.name.encode()).digest()[:6], "big")
     monkeypatch.setattr("gridveil.publish.pipeline.ExactNoise", lambda: PretendExact(name + next(seeds)))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_day() -> Iterator[None]:
+    """Every release of the tests is made on the same day."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gridveil.publish.record.today", lambda: "2026-01-02")
+        yield
 
 
 @pytest.fixture

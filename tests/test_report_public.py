@@ -19,6 +19,7 @@ from gridveil.report.loading_map import CLASSES, EDGES, loading, loading_class, 
 from gridveil.report.public import public_report
 from gridveil.report.words import budget
 from gridveil.sealed.split import split
+from tests.forging import forge
 from tests.test_release import FixedNoise, Recording, bundle_bytes, leaky, two_secrets
 from tests.test_report import read
 
@@ -145,14 +146,12 @@ def test_verify_checks_the_report(tmp_path: Path) -> None:
 
 def test_a_manifest_cannot_name_files_elsewhere(tmp_path: Path) -> None:
     target = research().write(tmp_path / "out")
-    record = json.loads((target / "manifest.json").read_text())
-    record["sha256"]["../out/released.m"] = record["sha256"]["released.m"]
-    (target / "manifest.json").write_text(json.dumps(record))
+    forge(target, "manifest.json", lambda m: m["sha256"].update({"../out/released.m": m["sha256"]["released.m"]}))
     assert "../out/released.m" in gv.verify(target).failed[0]
 
 
-@pytest.mark.parametrize("name", ["released.m", "manifest.json", "../x.html", "a/b.html"])
-def test_extra_files_cannot_replace_others(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["released.m", "manifest.json", "../x.html", "a/b.html", "notes.html"])
+def test_nothing_but_the_report_can_be_added(tmp_path: Path, name: str) -> None:
     with pytest.raises(ReleaseError, match="cannot be added"):
         research().write(tmp_path / "out", extra={name: "x"})
     assert not (tmp_path / "out").exists()

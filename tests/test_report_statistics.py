@@ -15,8 +15,9 @@ from gridveil.report.change_map import CLASSES, COLOURS, EDGES, change_class, ch
 from gridveil.report.chart import LOOKS
 from gridveil.report.published import laplace_feasible, nesta_name, release_seconds
 from gridveil.report.sections import SECTIONS, methods, section
-from gridveil.report.series import interval, number, ordered
+from gridveil.report.series import interval, ordered
 from gridveil.report.statistics import Mean, Results, box_of, geometric_of, grouped, mean_of, natural, share_of
+from gridveil.report.words import number
 from gridveil.study.catalogue import STUDIES
 
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     )
     from gridveil.attacks.attack import Attack, Target
     from gridveil.casefile import Case, read, write
-    from gridveil.check.verify import verify
     from gridveil.conic.gap import Gap, GapChange
     from gridveil.conic.relaxation import Relaxation
     from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from gridveil.publish.pipeline import release
     from gridveil.publish.plan import Plan
     from gridveil.publish.release import Release
+    from gridveil.report.verification import verify
     from gridveil.sealed.split import SecretNetwork
     from gridveil.wall.coordinates import Distance
 
@@ -62,7 +62,7 @@ _HOME = {
     "Release": "gridveil.publish.release",
     "release": "gridveil.publish.pipeline",
     "Plan": "gridveil.publish.plan",
-    "verify": "gridveil.check.verify",
+    "verify": "gridveil.report.verification",
     "SecretNetwork": "gridveil.sealed.split",
     "Distance": "gridveil.wall.coordinates",
     "distance": "gridveil.api",

@@ -60,6 +60,10 @@ class ReleaseError(GridVeilError):
     """A release was not made."""
 
 
+class OtherFormat(ReleaseError):
+    """A bundle of a format that this version does not read."""
+
+
 class RepairFailed(ReleaseError):
     """No network within the bounds was found that is feasible and faithful."""
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.io
 from numpy.typing import NDArray
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
@@ -105,12 +104,22 @@ def _parse_numbers(body: bytes, count: int) -> FloatArray | None:
     """All numbers of well-formed text, or `None` if the parser finds another count of them."""
     header = f"%%MatrixMarket matrix array real general\n{count} 1\n".encode()
     try:
-        if len(body) < _SMALL:  # the parser starts threads, which takes longer than this
+        # the parser starts threads, which takes longer than a small table
+        if len(body) < _SMALL or (parser := _parser()) is None:
             return np.array([float(token) for token in body.translate(_TO_LINES).split()])
-        values = scipy.io.mmread(io.BytesIO(header + body.translate(_TO_LINES) + b"\n"))
+        values = parser(io.BytesIO(header + body.translate(_TO_LINES) + b"\n"))
     except (ValueError, OverflowError):
         return None
     return np.asarray(values, dtype=np.float64).ravel()
+
+
+def _parser() -> Callable[[io.BytesIO], NDArray[Any]] | None:
+    """SciPy's, which is fast; those who only check a bundle may not have it."""
+    try:
+        from scipy.io import mmread  # noqa: PLC0415
+    except ImportError:
+        return None
+    return mmread  # type: ignore[no-any-return]
 
 
 def _possible(skeleton: bytes) -> bool:

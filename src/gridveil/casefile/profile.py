@@ -6,6 +6,7 @@ Buses that a step does not name keep their base load. Steps count from 0 or 1 an
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -26,7 +27,21 @@ def read_profile(path: Path | str, grid: PublicGrid) -> Profile:
     path = Path(path)
     if not path.is_file():
         raise CaseFileError(path, None, "there is no such file", "give a CSV or Parquet file of demands")
-    table = _Table(path, *(_parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _csv(path)))
+    if path.suffix.lower() in (".parquet", ".pq"):
+        return _profile(_Table(path, *_parquet(path)), grid)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CaseFileError(path, None, f"it cannot be read ({error.strerror})", "check its permissions") from error
+    return read_csv_bytes(path, data, grid)
+
+
+def read_csv_bytes(path: Path, data: bytes, grid: PublicGrid) -> Profile:
+    """The same of a CSV file's bytes that were read before; `path` is for errors."""
+    return _profile(_Table(path, *_csv(path, data)), grid)
+
+
+def _profile(table: _Table, grid: PublicGrid) -> Profile:
     step = table.whole("step")
     first, horizon = _horizon(table, step)
     if "scale" in table.columns:
@@ -117,12 +132,11 @@ def _horizon(table: _Table, step: IntArray) -> tuple[int, int]:
     return first, last - first + 1
 
 
-def _csv(path: Path) -> tuple[dict[str, FloatArray], list[int]]:
+def _csv(path: Path, data: bytes) -> tuple[dict[str, FloatArray], list[int]]:
     try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.reader(stream)
-            rows = [(reader.line_num, row) for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reader = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+        rows = [(reader.line_num, row) for row in reader if row]
+    except (UnicodeDecodeError, csv.Error) as error:
         raise CaseFileError(path, None, f"it cannot be read ({error})", "give a CSV file in UTF-8") from error
     names = [name.strip().lower() for name in rows[0][1]] if rows else []
     _refuse_twice(path, names)

@@ -10,7 +10,7 @@ from gridveil.arrays import FloatArray
 from gridveil.casefile.case import Case, Extra
 from gridveil.casefile.check import check_case
 from gridveil.casefile.numbers import parse_cell, parse_matrix, unquote
-from gridveil.casefile.scan import Assignment, Source, load, scan
+from gridveil.casefile.scan import Assignment, Source, clean, load, scan
 
 _TABLES = ("bus", "gen", "branch", "gencost")
 
@@ -20,15 +20,15 @@ _USER_TERMS = ("A", "l", "u", "N", "fparm", "H", "Cw", "z0", "zl", "zu", "user_c
 
 def read(path: Path | str) -> Case:
     """Read a MATPOWER version-2 case file. Every fault is a `CaseFileError` with the line and what to do."""
-    return _read(load(Path(path)))
+    return _case(load(Path(path)))
 
 
-def parse(text: str, name: str) -> Case:
-    """The case of a text that `to_text` wrote; `name` is for messages."""
-    return _read(Source(Path(name), text.encode()))
+def read_bytes(path: Path | str, data: bytes) -> Case:
+    """The same of bytes that were read before; `path` is for errors."""
+    return _case(clean(Path(path), data))
 
 
-def _read(source: Source) -> Case:
+def _case(source: Source) -> Case:
     script = scan(source)
     fields = {item.field: item for item in script.assignments}
     _check_version(source, fields)

@@ -67,7 +67,7 @@ class Script:
 
 
 def load(path: Path) -> Source:
-    """Read the bytes; the text must be UTF-8. Line ends become one character, block comments are blanked out."""
+    """The text of a file."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:
@@ -76,6 +76,11 @@ def load(path: Path) -> Source:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise CaseFileError(path, None, f"the file cannot be read ({reason})", "check its permissions") from None
+    return clean(path, text)
+
+
+def clean(path: Path, text: bytes) -> Source:
+    """Bytes that were read: they must be UTF-8. Line ends become one character, block comments are blanked out."""
     if text.startswith(b"\xef\xbb\xbf"):
         text = text[3:]
     if b"\r" in text:

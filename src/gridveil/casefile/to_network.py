@@ -11,7 +11,17 @@ from gridveil.casefile import columns as c
 from gridveil.casefile.case import Case
 from gridveil.casefile.service import branches_in_service, bus_rows, buses_in_service, generators_in_service
 from gridveil.grid.cost import CostCurves
-from gridveil.grid.network import Buses, Generators, LineKind, LineParameters, Lines, Network, PublicGrid
+from gridveil.grid.network import (
+    Buses,
+    Generators,
+    LineKind,
+    LineParameters,
+    Lines,
+    Network,
+    OperatingPoint,
+    PublicGrid,
+)
+from gridveil.grid.physics import operating_point
 
 
 def to_network(case: Case) -> Network:
@@ -31,6 +41,13 @@ def to_network(case: Case) -> Network:
     if len(branch) == 0:
         return Network(grid, LineParameters(np.zeros(0), np.zeros(0), np.zeros(0)))
     return Network(grid, LineParameters.from_impedance(branch[:, c.R], branch[:, c.X], branch[:, c.B]))
+
+
+def written_point(case: Case, network: Network) -> OperatingPoint:
+    """The solved state in the file, with the flows and the cost that follow from it."""
+    bus, gen = case.bus[buses_in_service(case)], case.gen[generators_in_service(case)]
+    power = gen[:, [c.PG, c.QG]] / case.base_mva if len(gen) else np.zeros((0, 2))
+    return operating_point(*network, bus[:, c.VM], np.deg2rad(bus[:, c.VA]), power[:, 0], power[:, 1])
 
 
 def _buses(bus: FloatArray, base: float) -> Buses:

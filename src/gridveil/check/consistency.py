@@ -3,85 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from itertools import pairwise
 from math import isclose, log
-from pathlib import Path
 
 import numpy as np
 
-from gridveil.casefile import Case
-from gridveil.casefile.write import to_text
 from gridveil.errors import GridError
 from gridveil.grid import PublicGrid
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.grid.profile import Profile
-from gridveil.publish import bundle
-from gridveil.publish.describe import (
-    RESEARCH,
-    file_notes,
-    given,
-    needs_dispatch,
-    scrubbed,
-    statement,
-    stays_public,
-)
+from gridveil.publish.describe import RESEARCH, given, needs_dispatch, scrubbed, statement, stays_public
 from gridveil.publish.manifest import Manifest, Privacy
-from gridveil.repair.trial import DIGITS as SIGNIFICANT
-from gridveil.wall.certificate import Basis, Certificate, CheckKind, StoredCertificate
+from gridveil.wall.draw import SIGNIFICANT
 from gridveil.wall.facts import LOWEST_TARGET, Fact, FactKind, Source, cost_interval, declared, private_surcharge
 from gridveil.wall.mechanisms import COST, SURCHARGE, mechanism_words
 
 
-def foreign_files(folder: Path, record: Manifest) -> list[str]:
-    """Files that the manifest does not know, that are not there, or whose digest is another."""
-    needed = {bundle.NETWORK, bundle.CERTIFICATE, *([bundle.PROFILE] if record.horizon else [])}
-    there = {file.name for file in folder.iterdir()} - {bundle.MANIFEST}
-    odd = sorted((needed | there) ^ set(record.sha256)) or sorted(there - needed - {bundle.REPORT})
-    return odd + [
-        name
-        for name in sorted(there & set(record.sha256))
-        if not (folder / name).is_file() or record.sha256[name] != bundle.digest(folder / name)
-    ]
-
-
-def foreign_manifest(case: Case, text: str, grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
+def foreign_manifest(grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
     """Contradictions within a manifest, and with the network and profile beside it."""
     faults = []
-    if (len(case.bus), len(case.gen)) != (grid.n_bus, grid.n_generator) or case.branch.shape != (grid.n_line, 17):
-        faults.append("elements out of service or other columns in released.m")
-    step = record.horizon.step_in_network_file if record.horizon else None
-    if to_text(case, file_notes(private=record.privacy.differentially_private, step=step)) != text:
-        faults.append("comments or other things in released.m that no release writes")
     unprotected = np.flatnonzero(mechanism_words(record.mechanism.name).unprotected(grid)) + 1
     if record.unprotected_lines != unprotected.tolist():
         faults.append("unprotected lines that are not those of its mechanism")
     faults += _foreign_facts(record, profile)
     faults = faults or [*_foreign_privacy(grid, record), *_foreign_answer(grid, record, profile)]
     return faults or _foreign_steps(grid, record, profile)
-
-
-def foreign_certificate(stored: StoredCertificate, certified: Certificate) -> list[str]:
-    """Where the stored certificate does not claim what is claimed of such a bundle, or claims that something failed."""
-    claims = {(one.kind, one.step): one for one in stored.checks}
-    faults = [f"failed: {one.name}" for one in stored.checks if not one.passed]
-    wanted = {(one.kind, one.step): one for one in certified.checks}
-    # the bounds need the noisy values, and so are the one check that cannot be made again
-    word = (CheckKind.BOUNDS, None)
-    faults += [f"missing: {kind}" for kind, step in [*wanted, word] if (kind, step) not in claims]
-    faults += [f"unknown: {one.name}" for key, one in claims.items() if key not in wanted and key != word]
-    if len(claims) < len(stored.checks):
-        faults.append("the same check twice")
-    for key, one in claims.items():
-        if one.basis is not (Basis.WORD if key == word else Basis.RECOMPUTED):
-            faults.append(f"another basis: {one.kind}")
-        if key in wanted and not np.isclose(one.limit, wanted[key].limit, rtol=1e-6, atol=0.0):
-            faults.append(f"another limit: {one.kind}")
-    unused = [(one.step, one.status) for one in stored.unused_steps]
-    if unused != [(one.step, one.status) for one in certified.unused]:
-        faults.append("unused steps that end otherwise")
-    if stored.truth != certified.truth:
-        faults.append("another interval of the true cost")
-    return faults if stored.passed else [*faults, "it does not say that it passed"]
 
 
 def _foreign_privacy(grid: PublicGrid, record: Manifest) -> list[str]:
@@ -95,6 +42,10 @@ def _foreign_privacy(grid: PublicGrid, record: Manifest) -> list[str]:
         faults.append("research mode that is not called so, or is called so without being it")
     if any((one is None) is spent for one in charged) or bool(privacy.ledger_entries) is not spent:
         faults.append("privacy without a charge, or a charge without privacy")
+    if privacy.ledger_head is not None and not spent:
+        faults.append("a ledger for what nothing was charged for")
+    if not _is_day(record.date):
+        faults.append("a date that no calendar has")
     faults += _foreign_parts(privacy, words.unit, words.name)
     if spent:
         faults += _foreign_losses(privacy, words.name)
@@ -116,6 +67,14 @@ def _foreign_privacy(grid: PublicGrid, record: Manifest) -> list[str]:
     if repaired.significant_digits != SIGNIFICANT or (repaired.cuts > 0 and repaired.path != "projected"):
         faults.append("a repair that no release has")
     return faults
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _source(record: Manifest) -> Source:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from gridveil.casefile import read
-from gridveil.casefile.profile import read_profile
+from gridveil.casefile.profile import read_csv_bytes
+from gridveil.casefile.read import read_bytes
 from gridveil.casefile.to_network import to_network
 from gridveil.errors import ReleaseError
 from gridveil.grid import Network
@@ -15,8 +15,8 @@ from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.publish import bundle
-from gridveil.publish.manifest import Manifest
-from gridveil.wall.codec import from_json
+from gridveil.publish.archive import read_bundle
+from gridveil.publish.manifest import read_manifest
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,16 @@ class StepComparison:
     away: float | None
 
 
-def compare_steps(original: Network, directory: Path | str) -> tuple[StepComparison, ...]:
+def compare_steps(original: Network, path: Path | str) -> tuple[StepComparison, ...]:
     """Solve both networks at every step of a bundle that `verify` accepts."""
-    folder = Path(directory)
-    released = to_network(read(folder / bundle.NETWORK))
+    path = Path(path)
+    files = read_bundle(path).files
+    released = to_network(read_bytes(path / bundle.NETWORK, files[bundle.NETWORK]))
     if released.grid.buses.number.tolist() != original.grid.buses.number.tolist():
-        raise ReleaseError(f"{folder} was not released from this network: it has other buses")
-    horizon = from_json((folder / bundle.MANIFEST).read_bytes(), Manifest).horizon
-    profile = read_profile(folder / bundle.PROFILE, released.grid) if horizon else base_profile(released.grid)
+        raise ReleaseError(f"{path} was not released from this network: it has other buses")
+    horizon, profile = read_manifest(files[bundle.MANIFEST]).horizon, base_profile(released.grid)
+    if horizon is not None:
+        profile = read_csv_bytes(path / bundle.PROFILE, files[bundle.PROFILE], released.grid)
     used = set(horizon.used) if horizon else {1}
     models, result = [opf_model(original.grid), opf_model(released.grid)], []
     for index, step in enumerate(profile.step.tolist()):

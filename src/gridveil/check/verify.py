@@ -1,70 +1,169 @@
-"""`verify`: what anyone can check of a bundle without the secret: digests, schema, and the certificate anew."""
+"""`verify`: what anyone can check of a bundle without the secret, what is the publisher's word, and what nobody can."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from gridveil.casefile import Case, read
-from gridveil.casefile import columns as c
-from gridveil.casefile.profile import read_profile
-from gridveil.casefile.to_network import to_network
-from gridveil.check.consistency import foreign_certificate, foreign_files, foreign_manifest
-from gridveil.errors import ReleaseError, RepairFailed
-from gridveil.grid import Network, OperatingPoint, operating_point
+from gridveil.casefile import Case
+from gridveil.casefile.profile import read_csv_bytes
+from gridveil.casefile.read import read_bytes
+from gridveil.casefile.to_network import to_network, written_point
+from gridveil.check.canonical import (
+    check_signature,
+    foreign_files,
+    foreign_tables,
+    foreign_text,
+    foreign_words,
+    needed_files,
+)
+from gridveil.check.consistency import foreign_manifest
+from gridveil.check.stored import other_claims, value_check
+from gridveil.check.verdict import Signature, Signed, Verdict
+from gridveil.errors import CaseFileError, GridError, OtherFormat, ReleaseError, RepairFailed, ReportError
+from gridveil.grid import Network, OperatingPoint
 from gridveil.grid.profile import Profile, base_profile
+from gridveil.privacy.signature import PublicKey
 from gridveil.publish import bundle
-from gridveil.publish.manifest import Manifest
-from gridveil.repair.certify import certify, report_unused
-from gridveil.repair.repair import promised
+from gridveil.publish.archive import Contents, read_bundle
+from gridveil.publish.manifest import Manifest, read_manifest
+from gridveil.repair.judge import judge_lines, judge_point, promised
 from gridveil.wall.certificate import Certificate, Check, CheckKind, StoredCertificate, true_cost
-from gridveil.wall.codec import from_json
+from gridveil.wall.codec import from_json, to_json
 from gridveil.wall.draw import Fidelity, Snapshot
 from gridveil.wall.facts import Fact, FactKind
 
+Page = Callable[[Mapping[str, bytes]], str]
+"""Makes report.html again from the other files of a bundle."""
+NO_SOLVER = "the optimal cost and the steps without a written point: they need a solver, and --quick does without"
 
-def verify(directory: Path | str) -> Certificate:
-    """Every check of a bundle; it stands if all of them pass."""
-    folder = Path(directory)
-    manifest, stored_text = (_file(folder, name).read_bytes() for name in (bundle.MANIFEST, bundle.CERTIFICATE))
+
+def verify(
+    path: Path | str, *, publisher: PublicKey | None = None, page: Page | None = None, quick: bool = False
+) -> Verdict:
+    """Every check of a bundle, a directory or a .zip.
+
+    `publisher` is the key that must have signed it, `page` makes report.html again. `quick` judges what is written and
+    solves nothing.
+    """
+    contents = read_bundle(path)
+    data = contents.files[bundle.MANIFEST]
     try:
-        record = from_json(manifest, Manifest)
+        record = read_manifest(data)
+    except OtherFormat:
+        raise
     except ReleaseError as error:
-        return Certificate((_count(CheckKind.MANIFEST, [str(error)]),))
-    checks = [_count(CheckKind.MANIFEST, []), _count(CheckKind.FILES, foreign_files(folder, record))]
-    path = _file(folder, bundle.NETWORK)
-    case, text = read(path), path.read_text(encoding="utf-8")
-    grid, lines = to_network(case)
-    profile = read_profile(folder / bundle.PROFILE, grid) if record.horizon else base_profile(grid)
-    promise = record.fidelity
+        return Verdict((_count(CheckKind.MANIFEST, [str(error)]),), signature=Signature(Signed.UNCHECKED))
+    written = [] if to_json(record).encode() == data else ["it is not written as a release writes it"]
+    checks = [_count(CheckKind.MANIFEST, written), _count(CheckKind.FILES, foreign_files(contents, record))]
+    signature, faults = check_signature(contents.files, record, publisher)
+    checks += [] if faults is None else [_count(CheckKind.SIGNATURE, faults)]
+    verdict = Verdict(tuple(checks), record, signature)
+    if signature.state is Signed.UNCHECKED:
+        verdict = _left_out(verdict, "the signature: it needs the package 'cryptography', or OpenSSL (docs/bundle.md)")
+    with np.errstate(all="ignore"):  # a forger's numbers may overflow; what is no number passes no check
+        return _judged(verdict, contents, record, page, quick)
+
+
+def _judged(verdict: Verdict, contents: Contents, record: Manifest, page: Page | None, quick: bool) -> Verdict:
+    """What is found of the network and the certificate."""
+    files, promise = contents.files, record.fidelity
+    if not needed_files(record) <= set(files):
+        return verdict  # which says already that one is missing
     fidelity = Fidelity(promise.beta, promise.bound_factor, promise.loss_within, promise.target)
-    foreign = foreign_manifest(case, text, grid, record, profile)
-    snapshots = [] if foreign else _snapshots(record.public_inputs, profile)
-    if not foreign:
-        try:
-            promised(snapshots, fidelity)
-        except RepairFailed as fault:
-            foreign = [str(fault)]
-    checks.append(_count(CheckKind.FOREIGN, foreign))
-    if foreign:
-        return Certificate(tuple(checks))
-    point = _written_point(case, Network(grid, lines))
-    checks.append(_flows(case, point))
-    alone = tuple(number - 1 for number in record.unprotected_lines)
-    certified = certify(grid, lines, (point, *[None] * (len(snapshots) - 1)), snapshots, fidelity, alone)
-    costs = {one.step: one.value for one in record.public_inputs if one.kind is FactKind.UNUSED_COST and one.step}
-    used = [one.step for one in snapshots]
-    unused = report_unused(grid, lines, profile, used, costs)
-    certified = replace(certified, unused=unused, truth=true_cost(record.public_inputs))
     try:
-        faults = foreign_certificate(from_json(stored_text, StoredCertificate), certified)
+        case = read_bytes(contents.path / bundle.NETWORK, files[bundle.NETWORK])
+        network = to_network(case)
+        profile = _profile(contents, record, network)
+        point = written_point(case, network)
+        foreign = foreign_tables(case, network, point) or foreign_manifest(network.grid, record, profile)
+        snapshots = [] if foreign else _snapshots(record.public_inputs, profile)
+        _ = foreign or promised(snapshots, fidelity)
+    except RepairFailed as error:
+        foreign = [str(error)]
+    except (CaseFileError, GridError, ValueError, ArithmeticError) as error:
+        return _with(verdict, _count(CheckKind.BYTES, [f"a file cannot be read ({error})"]))
+    stored, faults = _stored(files)
+    other_bytes = foreign_words(case, files[bundle.NETWORK], record)
+    other_bytes += foreign_text(files, network, profile if record.horizon else None, stored)
+    verdict = _with(verdict, _count(CheckKind.BYTES, other_bytes), _count(CheckKind.FOREIGN, foreign))
+    if foreign:
+        return verdict
+    if quick:
+        found = _quick(network, point, snapshots, fidelity, record)
+        verdict = _left_out(verdict, NO_SOLVER)
+    else:
+        found = _solved(network, point, snapshots, fidelity, record, profile)
+    verdict = _with(verdict, _flows(case, point), *found.checks)
+    if stored is not None:
+        faults = other_claims(stored, found, partly=quick)
+        verdict = _with(verdict, value_check(stored, found))
+    verdict = _with(verdict, _count(CheckKind.STORED, faults))
+    return replace(_page_checked(verdict, files, page), unused=found.unused, truth=found.truth)
+
+
+def _profile(contents: Contents, record: Manifest, network: Network) -> Profile:
+    if record.horizon is None:
+        return base_profile(network.grid)
+    return read_csv_bytes(contents.path / bundle.PROFILE, contents.files[bundle.PROFILE], network.grid)
+
+
+def _stored(files: Mapping[str, bytes]) -> tuple[StoredCertificate | None, list[str]]:
+    try:
+        return from_json(files[bundle.CERTIFICATE], StoredCertificate), []
     except ReleaseError as error:
-        faults = [f"it cannot be read ({error})"]
-    checks.append(_count(CheckKind.STORED, faults))
-    return replace(certified, checks=(*checks, *certified.checks))
+        return None, [f"it cannot be read ({error})"]
+
+
+def _solved(
+    network: Network,
+    point: OperatingPoint,
+    snapshots: Sequence[Snapshot],
+    fidelity: Fidelity,
+    record: Manifest,
+    profile: Profile,
+) -> Certificate:
+    """The certificate anew, with every AC-OPF solved from a flat start."""
+    try:
+        from gridveil.repair.certify import certify, report_unused  # noqa: PLC0415 - brings what --quick does without
+    except ModuleNotFoundError as error:
+        raise ReleaseError(f"to solve needs the package '{error.name}'; install it, or give --quick") from None
+    alone = tuple(number - 1 for number in record.unprotected_lines)
+    found = certify(*network, (point, *[None] * (len(snapshots) - 1)), snapshots, fidelity, alone)
+    costs = {one.step: one.value for one in record.public_inputs if one.kind is FactKind.UNUSED_COST and one.step}
+    unused = report_unused(*network, profile, [one.step for one in snapshots], costs)
+    return replace(found, unused=unused, truth=true_cost(record.public_inputs))
+
+
+def _quick(
+    network: Network, point: OperatingPoint, snapshots: Sequence[Snapshot], fidelity: Fidelity, record: Manifest
+) -> Certificate:
+    """What of the certificate the written point alone shows."""
+    step = snapshots[0].step if len(snapshots) > 1 else None
+    alone = [number - 1 for number in record.unprotected_lines]
+    checks = [*judge_point(*network, point, snapshots[0], fidelity, step), *judge_lines(*network, alone)]
+    return Certificate(tuple(checks), truth=true_cost(record.public_inputs))
+
+
+def _page_checked(verdict: Verdict, files: Mapping[str, bytes], page: Page | None) -> Verdict:
+    """The page is what the other files make of it, or nobody should open it."""
+    if bundle.REPORT not in files:
+        return verdict
+    missing = f"{bundle.REPORT}: it needs the package 'jinja2' (pip install 'gridveil[verify]'); do not trust the page"
+    if page is None:
+        return _left_out(verdict, missing)
+    try:
+        same = page(files).encode() == files[bundle.REPORT]
+    except ReportError:
+        return _left_out(verdict, missing)
+    except (ReleaseError, ValueError, ArithmeticError):
+        same = False
+    return _with(
+        verdict, _count(CheckKind.REPORT, [] if same else ["it is not the page of this release: do not open it"])
+    )
 
 
 def _snapshots(facts: Sequence[Fact], profile: Profile) -> list[Snapshot]:
@@ -78,30 +177,19 @@ def _snapshots(facts: Sequence[Fact], profile: Profile) -> list[Snapshot]:
     return result
 
 
-def _written_point(case: Case, network: Network) -> OperatingPoint:
-    base = case.base_mva
-    return operating_point(
-        network.grid,
-        network.lines,
-        case.bus[:, c.VM],
-        np.deg2rad(case.bus[:, c.VA]),
-        case.gen[:, c.PG] / base,
-        case.gen[:, c.QG] / base,
-    )
-
-
 def _flows(case: Case, point: OperatingPoint) -> Check:
     flows = np.stack([point.pf, point.qf, point.pt, point.qt], axis=1) * case.base_mva
     wrong = float(np.max(np.abs(case.branch[:, 13:17] - flows), initial=0.0)) / case.base_mva
-    return Check(CheckKind.FLOWS, wrong, 1e-6, wrong <= 1e-6)
+    return Check(CheckKind.FLOWS, wrong if np.isfinite(wrong) else None, 1e-6, wrong <= 1e-6)
 
 
-def _file(folder: Path, name: str) -> Path:
-    path = folder / name
-    if not path.is_file():
-        raise ReleaseError(f"{path} is missing; is {folder} a release?")
-    return path
+def _with(verdict: Verdict, *checks: Check) -> Verdict:
+    return replace(verdict, checks=(*verdict.checks, *checks))
 
 
-def _count(kind: CheckKind, faults: list[str]) -> Check:
+def _left_out(verdict: Verdict, words: str) -> Verdict:
+    return replace(verdict, not_checked=(*verdict.not_checked, words))
+
+
+def _count(kind: CheckKind, faults: Sequence[str]) -> Check:
     return Check(kind, float(len(faults)), 0.0, not faults, detail="; ".join(faults[:3]))

@@ -12,14 +12,15 @@ from rich.table import Table
 
 from gridveil.api import read_case
 from gridveil.casefile import Case
+from gridveil.casefile.read import read_bytes
 from gridveil.check.leaks.leakcheck import leakcheck as check_leaks
 from gridveil.check.leaks.verdict import Error, LeakReport
 from gridveil.cli.opf import JsonOption
 from gridveil.cli.output import INTERNAL, Exit, out, print_json, reporting
-from gridveil.errors import ReleaseError
-from gridveil.publish.bundle import MANIFEST, NETWORK
-from gridveil.publish.manifest import Manifest
-from gridveil.wall.codec import from_json
+from gridveil.errors import OtherFormat, ReleaseError
+from gridveil.publish.archive import read_bundle
+from gridveil.publish.bundle import MANIFEST, NETWORK, is_archive
+from gridveil.publish.manifest import Manifest, read_manifest
 
 
 def leakcheck(
@@ -46,14 +47,23 @@ def leakcheck(
 
 def _released(name: str) -> tuple[Case, Manifest | None]:
     """A released case and its manifest, if one stands beside it."""
+    if is_archive(Path(name)):
+        files = read_bundle(name).files
+        return read_bytes(f"{name}/{NETWORK}", files.get(NETWORK, b"")), _manifest(name, files[MANIFEST])
     path = Path(name) / NETWORK if Path(name).is_dir() else Path(name)
     beside = path.with_name(MANIFEST)
     if path.name != NETWORK or not beside.is_file():
         return read_case(str(path)), None
+    return read_case(str(path)), _manifest(str(beside), beside.read_bytes())
+
+
+def _manifest(name: str, data: bytes) -> Manifest:
     try:
-        return read_case(str(path)), from_json(beside.read_bytes(), Manifest)
+        return read_manifest(data)
+    except OtherFormat:
+        raise
     except ReleaseError as error:
-        raise ReleaseError(f"{beside} cannot be read as a manifest ({error}); check the release with verify") from error
+        raise ReleaseError(f"{name} cannot be read as a manifest ({error}); check the release with verify") from error
 
 
 def _print(report: LeakReport) -> None:

@@ -14,6 +14,7 @@ from gridveil.cli.doctor import doctor
 from gridveil.cli.exposure import exposure
 from gridveil.cli.gap import gap
 from gridveil.cli.info import info
+from gridveil.cli.key import app as key
 from gridveil.cli.leakcheck import leakcheck
 from gridveil.cli.ledger import app as ledger
 from gridveil.cli.opf import opf
@@ -36,6 +37,7 @@ for command in (
 ):  # fmt: skip
     app.command(epilog=EXIT_HELP)(command)
 app.add_typer(ledger, name="ledger")
+app.add_typer(key, name="key")
 
 
 def _version(wanted: bool) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from gridveil.errors import CertificateFailed, GridVeilError, RepairFailed, SolveError, Spent
+from gridveil.errors import CertificateFailed, GridVeilError, OtherFormat, RepairFailed, SolveError, Spent
 
 
 def _open_streams() -> None:
@@ -52,11 +52,14 @@ class Exit(IntEnum):
     NOT_SOLVED = 4
     CHECK_FAILED = 5
     SPENT = 6
+    NOT_PRIVATE = 7
+    OTHER_FORMAT = 8
 
 
 EXIT_HELP = (
     "Exit codes: 0 done; 1 internal failure; 2 bad input or usage; 3 infeasible; 4 not solved or not repaired; "
-    "5 a check failed; 6 no release, but its privacy is spent."
+    "5 a check failed; 6 no release, but its privacy is spent; 7 research, not private; 8 a bundle of a format that "
+    "this version does not read."
 )
 
 
@@ -129,6 +132,8 @@ def _exit_code(error: BaseException) -> Exit:
         return {"no_solver": Exit.INTERNAL, "bad_option": Exit.BAD_INPUT}.get(error.status, Exit.NOT_SOLVED)
     if isinstance(error, Spent):
         return Exit.SPENT
+    if isinstance(error, OtherFormat):
+        return Exit.OTHER_FORMAT
     if isinstance(error, RepairFailed | CertificateFailed):
         return Exit.NOT_SOLVED if isinstance(error, RepairFailed) else Exit.CHECK_FAILED
     return Exit.BAD_INPUT if isinstance(error, GridVeilError) else Exit.INTERNAL

@@ -19,12 +19,15 @@ from gridveil.cli.spending import ask, open_ledger, stages
 from gridveil.errors import ReleaseError
 from gridveil.privacy.ledger import Ledger, default_path
 from gridveil.privacy.noise import Noise, SeededNoise
+from gridveil.privacy.signature import read_private_key
 from gridveil.publish import bundle
 from gridveil.publish.elements import read_same_as
+from gridveil.publish.manifest import Publisher
 from gridveil.publish.pipeline import release as make_release
 from gridveil.publish.plan import Plan
 from gridveil.publish.preview import preview
 from gridveil.publish.release import Release
+from gridveil.publish.release import publisher as publisher_words
 from gridveil.sealed.split import split
 from gridveil.wall.certificate import stored
 from gridveil.wall.codec import to_plain
@@ -38,7 +41,10 @@ LedgerOption = Annotated[
 
 def release(
     case: CaseArgument,
-    out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Directory of the bundle.")] = None,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The bundle: a directory, or one file that ends in .zip."),
+    ] = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of this release.")] = 1.0,
     alpha: Annotated[
         str,
@@ -95,6 +101,14 @@ def release(
     with_report: Annotated[
         bool, typer.Option("--report", help="Put report.html into the bundle: the release in plain words. Public.")
     ] = False,
+    publisher: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who publishes; stands in the manifest.")
+    ] = None,
+    contact: Annotated[str | None, typer.Option(metavar="TEXT", help="Where to write to the publisher.")] = None,
+    licence: Annotated[str | None, typer.Option(metavar="TEXT", help="Under which licence it is published.")] = None,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Sign the bundle with a key that 'gridveil key new' made.")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be spent and stay public; draw nothing.")
     ] = False,
@@ -143,6 +157,8 @@ def release(
             raise ReleaseError("--out is missing: give the directory of the bundle, or --dry-run")
         bundle.check_target(out_dir, force=force)
         page = _page() if with_report else None
+        key = None if sign is None else read_private_key(sign)
+        who = _publisher(publisher, contact, licence)
         book = None
         if noise is None:
             book = open_ledger(ledger, as_json)
@@ -150,12 +166,13 @@ def release(
 
         def deliver(made: Release) -> None:
             extra: dict[str, str] = {}
+            made = made.published_by(who)
             try:
                 if page is not None:
                     extra[bundle.REPORT] = page(made)
-            except Exception as error:  # noqa: BLE001 - the privacy is spent: the release is written even if its report cannot be
+            except Exception as error:  # noqa: BLE001 - the privacy is spent: it is written even without its report
                 say(f"[bold yellow]the report could not be made[/] ({escape(str(error))}); the release has none")
-            made.write(out_dir, force=force, extra=extra)
+            made.write(out_dir, force=force, extra=extra, sign=key)
 
         with stages(as_json) as progress:
             made = make_release(
@@ -174,6 +191,15 @@ def release(
             )
         else:
             print_release(case, out_dir, made)
+
+
+def _publisher(name: str | None, contact: str | None, licence: str | None) -> Publisher | None:
+    """Checked before anything is charged."""
+    if name is not None:
+        return publisher_words(name, contact, licence)
+    if contact is not None or licence is not None:
+        raise ReleaseError("--contact and --licence are those of a publisher; give --publisher too")
+    return None
 
 
 def _page() -> Callable[[Release], str]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from rich.markup import escape
 from rich.table import Table
 
+from gridveil.cli.checks import mark, print_unused, value
 from gridveil.cli.output import out
-from gridveil.nlp.solver import Status
 from gridveil.publish import bundle
 from gridveil.publish.describe import RESEARCH, within
 from gridveil.publish.release import Release
-from gridveil.wall.certificate import Certificate, Check, worst_of_steps
+from gridveil.wall.certificate import worst_of_steps
 
 
 def print_release(case: str, target: Path, made: Release) -> None:
@@ -47,9 +46,9 @@ def print_release(case: str, target: Path, made: Release) -> None:
     for given in privacy.given:
         table.add_row("[bold]ε is conditional on[/]", escape(given), "")
     for check in worst_of_steps(made.certificate.checks):
-        table.add_row(escape(check.name), f"≤ {check.limit:.4g}", f"{_mark(check.passed)} {_value(check, '.2e')}")
+        table.add_row(escape(check.name), f"≤ {check.limit:.4g}", f"{mark(check.passed)} {value(check, '.2e')}")
     out.print(table)
-    print_unused(made.certificate)
+    print_unused(made.certificate.unused)
     out.print(f"[dim]β = {fidelity.beta:g}; what is protected and what is not stands in {bundle.MANIFEST}[/]")
 
 
@@ -62,30 +61,3 @@ def _spent(made: Release) -> str:
     if max(within) > privacy.alpha:
         text += f" (counted up to α = {max(within):g}, the largest so far)"
     return text
-
-
-def _value(check: Check, form: str) -> str:
-    return "–" if check.value is None else f"{check.value:{form}}"
-
-
-def _mark(passed: bool) -> str:
-    return "[green]✓[/]" if passed else "[red]✗[/]"
-
-
-def print_unused(certificate: Certificate) -> None:
-    """One line on the steps without a promise."""
-    if not certificate.unused:
-        return
-    solved = [one for one in certificate.unused if one.status == Status.OPTIMAL]
-    text = f"unused steps (reported, not promised): {len(solved)} of {len(certificate.unused)} are AC-feasible"
-    if known := [one.away for one in solved if one.away is not None]:
-        text += f", their costs at most {max(known):.2%} from the public ones"
-    out.print(f"[dim]{text}[/]")
-
-
-def check_rows(checks: Sequence[Check]) -> Table:
-    """A table of checks, for `verify` and others."""
-    table = Table("", "check", "value", "limit", title_justify="left")
-    for check in worst_of_steps(checks):
-        table.add_row(_mark(check.passed), escape(check.name), _value(check, ".3g"), f"{check.limit:.4g}")
-    return table

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.grid.network import PublicGrid
@@ -12,6 +10,9 @@ from gridveil.grid.network import PublicGrid
 
 def islands(grid: PublicGrid) -> IntArray:
     """Island number of every bus, 0.. in the order of each island's first bus."""
+    from scipy.sparse import coo_array  # noqa: PLC0415 - who only judges a point needs no SciPy
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
     ends = (grid.lines.bus_from, grid.lines.bus_to)
     links = coo_array((np.ones(grid.n_line, dtype=np.int8), ends), shape=(grid.n_bus, grid.n_bus))
     _, label = connected_components(links, directed=False)

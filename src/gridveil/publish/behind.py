@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from gridveil.casefile.from_network import from_network
-from gridveil.casefile.read import parse
+from gridveil.casefile.read import read_bytes
 from gridveil.casefile.to_network import to_network
 from gridveil.casefile.write import to_text
 from gridveil.errors import CertificateFailed, RepairFailed
@@ -124,7 +124,7 @@ def finished(public: Public, result: Repair, noise: Noise, loss: float, receipts
     """Write the network as text, read it back, certify what was read, and describe it."""
     grid, plan, snapshots = public.grid, public.plan, _snapshots(public)
     text = network_text(public, result, private=noise.private)
-    again = to_network(parse(text, bundle.NETWORK))
+    again = to_network(read_bytes(bundle.NETWORK, text.encode()))
     alone = tuple((~public.noisy.protected).nonzero()[0].tolist())
     certificate = certify(again.grid, again.lines, result.points, snapshots, plan.fidelity, alone, from_written=True)
     in_bounds = bounds_check(again.grid, again.lines, public.noisy, plan.bound_factor * result.widening)

@@ -1,32 +1,45 @@
-"""The bundle on disk: the network, certificate, manifest, profile and report; written whole or not at all."""
+"""The bundle on disk, a directory or one .zip: network, certificate, manifest and more; written whole or not at all."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from gridveil.errors import ReleaseError
+from gridveil.files import write_whole
 
 NETWORK, CERTIFICATE, MANIFEST, PROFILE = "released.m", "certificate.json", "manifest.json", "profile.csv"
-REPORT = "report.html"
+REPORT, SIGNATURE = "report.html", "manifest.json.sig"
+FILES = (NETWORK, CERTIFICATE, MANIFEST, PROFILE, REPORT, SIGNATURE)
+"""All that a bundle may hold."""
+
+
+def is_archive(target: Path) -> bool:
+    """Is a bundle to be one file?"""
+    return target.suffix.lower() == ".zip"
 
 
 def check_target(target: Path, *, force: bool) -> None:
     """Refuse a target that exists or cannot be written, before anything is charged."""
     if target.exists() and not force:
         raise ReleaseError(f"{target} exists; choose another directory or give --force")
-    if target.exists() and not target.is_dir():
-        raise ReleaseError(f"{target} is not a directory; choose another --out")
-    ours = {NETWORK, CERTIFICATE, MANIFEST, PROFILE, REPORT}
-    if target.exists() and (others := sorted({file.name for file in target.iterdir()} - ours)):
-        raise ReleaseError(
-            f"{target} holds other things ({others[0]}), which --force would delete; choose another --out"
-        )
+    if target.exists() and is_archive(target):
+        _check_replaced(target)
+    elif target.exists():
+        if not target.is_dir():
+            raise ReleaseError(f"{target} is not a directory; choose another --out")
+        if others := sorted({file.name for file in target.iterdir()} - set(FILES)):
+            raise ReleaseError(
+                f"{target} holds other things ({others[0]}), which --force would delete; choose another --out"
+            )
     parent = target.absolute().parent
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -34,6 +47,44 @@ def check_target(target: Path, *, force: bool) -> None:
             pass
     except OSError as error:
         raise ReleaseError(f"{parent} cannot be written ({error.strerror}); choose another --out") from error
+
+
+def _check_replaced(target: Path) -> None:
+    """`--force` replaces archives of releases only."""
+    try:
+        with zipfile.ZipFile(target) as archive:
+            names = set(archive.namelist())
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        names = set()
+    if MANIFEST not in names or not names <= set(FILES):
+        raise ReleaseError(f"{target} is no release, and --force would delete it; choose another --out")
+
+
+def write_files(target: Path, files: Mapping[str, bytes]) -> None:
+    """Write a bundle of files by their names."""
+    if is_archive(target):
+        try:
+            target.absolute().parent.mkdir(parents=True, exist_ok=True)
+            write_whole(target, packed(files))
+        except OSError as error:
+            raise ReleaseError(f"{target} could not be written ({error.strerror})") from error
+        return
+    with staged(target) as staging:
+        for name, data in files.items():
+            (staging / name).write_bytes(data)
+
+
+def packed(files: Mapping[str, bytes]) -> bytes:
+    """One .zip of files. Times, order and attributes are fixed, so that the same files make the same archive."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.create_system = 3
+            info.external_attr = (stat.S_IFREG | 0o644) << 16
+            archive.writestr(info, files[name])
+    return stream.getvalue()
 
 
 @contextmanager
@@ -61,6 +112,6 @@ def staged(target: Path) -> Iterator[Path]:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def digest(data: bytes) -> str:
+    """SHA-256 of a file's bytes."""
+    return hashlib.sha256(data).hexdigest()

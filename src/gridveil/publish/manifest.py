@@ -1,16 +1,18 @@
 """The manifest as a type: what was done, what it cost, what is public, what is not protected. Its JSON Schema follows.
 
 Nothing in it differs between two secrets with the same noisy values and facts: no timing of a sealed step, no seed, no
-true value.
+true value. What each field means stands in docs/bundle.md.
 """
 
 from __future__ import annotations
 
+from re import fullmatch
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from gridveil.wall.codec import json_schema
+from gridveil.errors import OtherFormat, ReleaseError
+from gridveil.wall.codec import from_json, json_schema
 from gridveil.wall.draw import Target
 from gridveil.wall.facts import Fact
 
@@ -22,6 +24,22 @@ Unit = Literal["relative", "conductance", "surcharge"]
 Positive = Annotated[float, Meta(gt=0, lt=LARGEST)]
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
+# ends are (?![\s\S]): in Python, but not in JSON Schema's language, $ also matches before a last line break
+Text = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=1000,
+        pattern=r"^[^\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]*(?![\s\S])",
+    ),
+]
+"""Words of the publisher's own: one line that shows all it holds, wherever it is printed."""
+Hash = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}(?![\s\S])")]
+Key = Annotated[str, Meta(pattern=r"^[A-Za-z0-9+/]{43}=(?![\s\S])")]
+Day = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?![\s\S])")]
+Package = Literal["python", "gridveil", "numpy", "scipy", "casadi", "opendp"]
+Version = Annotated[str, Meta(pattern=r"^[0-9A-Za-z.+!_-]{1,40}(?![\s\S])")]
+FORMAT: Literal["gridveil-release-5"] = "gridveil-release-5"
 
 
 class MechanismRecord(Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,14 +91,15 @@ class Privacy(Struct, frozen=True, forbid_unknown_fields=True):
     loss: Positive | None
     parts: Parts
     given: list[str]
-    given_before: list[str]
+    given_before: list[Text]
     statement: str
     cumulative_loss: Positive | None
     cumulative_within: list[WithinRecord] | None
     limit: Annotated[float, Meta(ge=0, lt=LARGEST)] | None
     ledger_entries: list[Count]
+    ledger_head: Hash | None
     draws: Literal[1]
-    noise: str
+    noise: Text
 
 
 class FidelityRecord(Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,11 +128,21 @@ class RepairRecord(Struct, frozen=True, forbid_unknown_fields=True):
     significant_digits: Count
 
 
-class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
-    """The record of one release; the bundle adds the digests."""
+class Publisher(Struct, frozen=True, forbid_unknown_fields=True):
+    """Who publishes, where to write to them, and under which licence, in their own words."""
 
-    format: Literal["gridveil-release-4"]
+    name: Text
+    contact: Text | None = None
+    licence: Text | None = None
+
+
+class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The record of one release; the bundle adds the digests and the key that signs them."""
+
+    format: Literal["gridveil-release-5"]
     warning: str | None
+    publisher: Publisher | None
+    date: Day
     mechanism: MechanismRecord
     privacy: Privacy
     fidelity: FidelityRecord
@@ -124,10 +153,41 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     unprotected_lines: list[Count]
     scrubbed: list[str]
     repair: RepairRecord
-    software: dict[str, str]
-    sha256: dict[str, str]
+    software: dict[Package, Version]
+    public_key: Key | None
+    sha256: dict[str, Hash]
 
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of a manifest."""
     return json_schema(Manifest)
+
+
+class _Head(Struct):
+    """As much of any format's manifest as says which it is."""
+
+    format: str = ""
+    software: Any = None
+
+
+def read_manifest(data: bytes) -> Manifest:
+    """A manifest from its file; `OtherFormat` names who reads a format that this version does not."""
+    try:
+        head = from_json(data, _Head)
+    except ReleaseError:
+        head = _Head()
+    if head.format != FORMAT and fullmatch(r"gridveil-release-[0-9]{1,6}", head.format):
+        raise OtherFormat(f"this bundle has format {head.format}, and this version reads {FORMAT}; {_readers(head)}")
+    return from_json(data, Manifest)
+
+
+def _readers(head: _Head) -> str:
+    if int(head.format.rpartition("-")[2]) < 5:
+        return (
+            "only versions in development, before 0.1.0, wrote and read it: ask the publisher to write it again with "
+            "GridVeil 0.1.0 or later"
+        )
+    made = head.software.get("gridveil") if isinstance(head.software, dict) else None
+    if isinstance(made, str) and fullmatch(r"[0-9][0-9A-Za-z.+!_-]{0,39}", made):
+        return f"GridVeil {made} wrote it: install that version or a later one"
+    return "a later version of GridVeil wrote it: install the newest"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from math import ceil, floor, log10
@@ -17,10 +18,12 @@ from gridveil.privacy.ledger import Receipt
 from gridveil.privacy.noise import Noise
 from gridveil.publish.describe import RESEARCH, given, needs_dispatch, scrubbed, statement, stays_public
 from gridveil.publish.manifest import (
+    FORMAT,
     FidelityRecord,
     Horizon,
     Manifest,
     MechanismRecord,
+    Package,
     Part,
     Parts,
     Privacy,
@@ -28,8 +31,7 @@ from gridveil.publish.manifest import (
     WithinRecord,
 )
 from gridveil.publish.plan import Plan
-from gridveil.repair.trial import DIGITS
-from gridveil.wall.draw import Repair
+from gridveil.wall.draw import SIGNIFICANT, Repair
 from gridveil.wall.facts import Fact, FactKind, Source
 
 
@@ -43,15 +45,17 @@ def make_manifest(
     receipts: Sequence[Receipt],
     profile: Profile | None,
 ) -> Manifest:
-    """The record, without the digests, which the bundle adds. `loss` is that of the lines."""
+    """The record, without publisher, key and digests, which come later. `loss` is that of the lines."""
     words, last = plan.words, receipts[-1] if receipts else None
     parts = spent_parts(plan, loss, asked=any(one.kind is FactKind.SURCHARGE for one in facts))
     within = last.within if last else ()
     before = earlier_conditions(receipts)
     used = [fact.step for fact in facts if fact.kind is FactKind.COST and fact.step is not None]
     return Manifest(
-        format="gridveil-release-4",
+        format=FORMAT,
         warning=None if noise.private else RESEARCH,
+        publisher=None,
+        date=today(),
         mechanism=MechanismRecord(words.name, words.version, words.adjacency),  # type: ignore[arg-type]
         privacy=Privacy(
             differentially_private=noise.private,
@@ -73,6 +77,7 @@ def make_manifest(
             cumulative_within=convert([one._asdict() for one in within], list[WithinRecord]) if last else None,
             limit=last.limit if last else None,
             ledger_entries=[one.entry for one in receipts],
+            ledger_head=(receipts[0].head or None) if receipts else None,
             draws=1,
             noise=noise.description,
         ),
@@ -87,10 +92,16 @@ def make_manifest(
         ),
         unprotected_lines=(np.flatnonzero(words.unprotected(grid)) + 1).tolist(),
         scrubbed=scrubbed(names_kept=plan.keep_names),
-        repair=RepairRecord(result.path, result.cuts, DIGITS),  # type: ignore[arg-type]
+        repair=RepairRecord(result.path, result.cuts, SIGNIFICANT),  # type: ignore[arg-type]
         software=dict(_software()),
+        public_key=None,
         sha256={},
     )
+
+
+def today() -> str:
+    """The date of a release, in UTC and no finer: that tells when to look in the ledger, and nothing of the machine."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def conditions(plan: Plan, facts: Sequence[Fact]) -> dict[str, list[str]]:
@@ -133,9 +144,10 @@ def _total(receipt: Receipt, name: str) -> float:
 
 
 @cache
-def _software() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in ("gridveil", "numpy", "scipy", "casadi", "opendp"):
+def _software() -> dict[Package, str]:
+    found: dict[Package, str] = {"python": platform.python_version()}
+    packages: tuple[Package, ...] = ("gridveil", "numpy", "scipy", "casadi", "opendp")
+    for package in packages:
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from gridveil.casefile.profile import profile_text
 from gridveil.errors import ReleaseError
 from gridveil.grid import LineParameters, Network, OperatingPoint
 from gridveil.grid.profile import Profile
+from gridveil.privacy.signature import PrivateKey
 from gridveil.publish import bundle
-from gridveil.publish.manifest import Manifest
+from gridveil.publish.manifest import Manifest, Publisher
 from gridveil.wall.certificate import Certificate, stored
-from gridveil.wall.codec import to_json
+from gridveil.wall.codec import from_json, to_json
 from gridveil.wall.facts import Fact, FactKind
 
 
@@ -44,25 +45,55 @@ class Release:
         """The public dispatch costs of the used steps."""
         return tuple(fact for fact in self.manifest.public_inputs if fact.kind is FactKind.COST)
 
-    def write(self, directory: Path | str, *, force: bool = False, extra: Mapping[str, str] | None = None) -> Path:
-        """Write the bundle: released.m, certificate.json, manifest.json, and profile.csv if it has one.
+    def published_by(self, who: Publisher | None) -> Release:
+        """The same release with its publisher in the manifest."""
+        return replace(self, manifest=structs.replace(self.manifest, publisher=who))
 
-        `extra` texts by file name go into it too, under the manifest's digests; they must be made from this release
-        alone, as `report.html` is.
-        """
-        target = Path(directory)
-        bundle.check_target(target, force=force)
+    def files(self) -> dict[str, bytes]:
+        """The files by their names; the manifest is without digests."""
         texts = {bundle.NETWORK: self.text, bundle.CERTIFICATE: to_json(stored(self.certificate))}
         if self.profile is not None:
             texts[bundle.PROFILE] = profile_text(self.network.grid, self.profile)
+        texts[bundle.MANIFEST] = to_json(self.manifest)
+        return {name: text.encode() for name, text in texts.items()}
+
+    def write(
+        self,
+        target: Path | str,
+        *,
+        force: bool = False,
+        extra: Mapping[str, str] | None = None,
+        sign: PrivateKey | None = None,
+    ) -> Path:
+        """Write the bundle, as a directory or, if the name ends so, as one .zip.
+
+        It holds released.m, certificate.json, manifest.json, profile.csv if there is a profile, and with `sign` the
+        signature of the manifest, which has the digests of all others. `extra` is the text of report.html, by its name;
+        it must be made from this release alone, or `verify` rejects it.
+        """
+        target = Path(target)
+        bundle.check_target(target, force=force)
+        files = self.files()
+        del files[bundle.MANIFEST]
         for name, text in (extra or {}).items():
-            if name in (*texts, bundle.MANIFEST) or Path(name).name != name:
-                raise ReleaseError(f"'{name}' cannot be added to a bundle; give another file name")
-            texts[name] = text
-        with bundle.staged(target) as staging:
-            for name, text in texts.items():
-                (staging / name).write_text(text, encoding="utf-8")
-            digests = {name: bundle.digest(staging / name) for name in texts}
-            text = to_json(replace(self.manifest, sha256=digests))
-            (staging / bundle.MANIFEST).write_text(text, encoding="utf-8")
+            if name != bundle.REPORT:
+                raise ReleaseError(f"'{name}' cannot be added to a bundle; {bundle.REPORT} is all that can")
+            files[name] = text.encode()
+        key = None if sign is None else sign.public.text
+        digests = {name: bundle.digest(data) for name, data in files.items()}
+        manifest = to_json(structs.replace(self.manifest, public_key=key, sha256=digests)).encode()
+        files[bundle.MANIFEST] = manifest
+        if sign is not None:
+            files[bundle.SIGNATURE] = sign.sign(manifest)
+        bundle.write_files(target, files)
         return target
+
+
+def publisher(name: str, contact: str | None = None, licence: str | None = None) -> Publisher:
+    """A publisher's words, or `ReleaseError` where they cannot stand in a manifest."""
+    try:
+        return from_json(to_json(Publisher(name, contact, licence)), Publisher)
+    except ReleaseError as error:
+        raise ReleaseError(
+            f"the publisher's words cannot stand in a manifest ({error}); write them in a line"
+        ) from None

@@ -10,19 +10,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from gridveil.grid import LineKind, LineParameters, OperatingPoint, PublicGrid, circuits, violations
+from gridveil.grid import LineParameters, OperatingPoint, PublicGrid
 from gridveil.grid.profile import Profile
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import parameter_box
-from gridveil.repair.repair import promised
-from gridveil.wall.certificate import Basis, Certificate, Check, CheckKind, UnusedStep
+from gridveil.repair.judge import EQUAL, at_most, judge_lines, judge_point, promised
+from gridveil.wall.certificate import Basis, Certificate, Check, CheckKind, UnusedStep, UsedStep
 from gridveil.wall.draw import Fidelity, NoisyLines, Snapshot
-
-BALANCE = 1e-6
-LIMITS = 1e-5
-EQUAL = 1e-8
 
 
 def certify(
@@ -41,29 +37,20 @@ def certify(
     flat start or, with `from_written`, from the written point first: the repair has solved the same network from the
     flat start just before.
     """
-    checks: list[Check] = []
+    checks, used = list[Check](), list[UsedStep]()
     model = opf_model(grid)
     tolerance = promised(snapshots, fidelity)
     for snapshot, written, allowed in zip(snapshots, points, tolerance, strict=True):
         demand = Demand(snapshot.pd, snapshot.qd)
         step = snapshot.step if len(points) > 1 else None
         optimum = solve_opf(model, lines, demand, near=written if from_written else None)
-        point = written or optimum.point
-        judged = violations(grid, lines, point, demand)
-        balance = max(judged.balance_p, judged.balance_q)
-        others = [value for key, value in vars(judged).items() if not key.startswith("balance")]
-        checks.append(_at_most(CheckKind.BALANCE, balance, BALANCE, step))
-        checks.append(_at_most(CheckKind.LIMITS, float(np.max(others)), LIMITS, step))
+        checks += judge_point(grid, lines, written or optimum.point, snapshot, fidelity, step)
         solved = optimum.status is Status.OPTIMAL
         away = abs(optimum.cost - snapshot.cost) / abs(snapshot.cost) if solved else np.inf
-        checks.append(_at_most(CheckKind.COST, away, allowed, step))
-        if fidelity.loss_within is not None and snapshot.losses is not None:
-            ratio = float(point.pg.sum() - snapshot.pd.sum()) / snapshot.losses
-            factor = max(ratio, 1 / ratio) if ratio > 0 else np.inf
-            checks.append(_at_most(CheckKind.LOSSES, factor, fidelity.loss_within, step))
-    checks.append(_at_most(CheckKind.SIGNS, _wrong_signs(grid, lines), 0))
-    checks.append(_at_most(CheckKind.TWINS, _corridor_spread(grid, lines, unprotected), EQUAL))
-    return Certificate(tuple(checks))
+        checks.append(at_most(CheckKind.COST, away, allowed, step))
+        used.append(UsedStep(snapshot.step, float(optimum.cost) if solved else None))
+    checks += judge_lines(grid, lines, unprotected)
+    return Certificate(tuple(checks), used=tuple(used))
 
 
 def report_unused(
@@ -90,29 +77,4 @@ def bounds_check(grid: PublicGrid, lines: LineParameters, noisy: NoisyLines, fac
     released[box.columns] = np.stack([lines.g, lines.b, lines.bc])
     size = np.maximum(np.abs(box.low), np.abs(box.high)) + 1e-12
     outside = np.maximum(box.low - released, released - box.high) / size
-    return replace(_at_most(CheckKind.BOUNDS, float(np.max(outside, initial=0.0)), EQUAL), basis=Basis.WORD)
-
-
-def _at_most(kind: CheckKind, value: float, limit: float, step: int | None = None) -> Check:
-    shown = float(value) if np.isfinite(value) else None
-    return Check(kind, shown, float(limit), bool(value <= limit), step)
-
-
-def _wrong_signs(grid: PublicGrid, lines: LineParameters) -> int:
-    expected = np.array([1, 0, -1])[grid.lines.kind] if grid.n_line else np.zeros(0)
-    return int(np.count_nonzero(np.sign(lines.g) != expected))
-
-
-def _corridor_spread(grid: PublicGrid, lines: LineParameters, unprotected: Sequence[int]) -> float:
-    """Largest relative difference of y between twins: lines of one circuit with the same public signs."""
-    counted = np.ones(grid.n_line, dtype=bool)
-    counted[list(unprotected)] = False
-    counted &= grid.lines.kind != LineKind.NEGATIVE_RESISTANCE
-    key = circuits(grid) * 9 + grid.lines.kind * 3 + np.sign(lines.b).astype(np.int64) + 1
-    _, group = np.unique(key[counted], return_inverse=True)
-    y = (lines.g + 1j * lines.b)[counted]
-    if y.size == 0:
-        return 0.0
-    first = np.zeros(int(group.max()) + 1, dtype=complex)
-    first[group[::-1]] = y[::-1]
-    return float(np.max(np.abs(y - first[group]) / np.abs(y)))
+    return replace(at_most(CheckKind.BOUNDS, float(np.max(outside, initial=0.0)), EQUAL), basis=Basis.WORD)

@@ -22,6 +22,7 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.sensitivity import cost_gradient
 from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import WIDENING, Box, parameter_box
+from gridveil.repair.judge import promised
 from gridveil.repair.projection import Aim, Cut, Effort, project, projection, starts
 from gridveil.repair.steer import beyond, excess, inside, shortest_step
 from gridveil.repair.trial import Trial, drawn_trial, first_trial, rounded, shrunk_trial, solve_all
@@ -119,19 +120,6 @@ def _repair(
 def aims(snapshots: Sequence[Snapshot], beta: Sequence[float]) -> list[float]:
     """How near to its public cost each snapshot is to be brought; within β it is accepted all the same."""
     return [one.aim * tolerance for one, tolerance in zip(snapshots, beta, strict=True)]
-
-
-def promised(snapshots: Sequence[Snapshot], fidelity: Fidelity) -> list[float]:
-    """The tolerance of each snapshot towards the *stated* cost.
-
-    A declared cost is rounded; what the rounding may hide is taken off β, so that β holds towards the true one.
-    """
-    left = [fidelity.beta - one.slack * (1 + fidelity.beta) for one in snapshots]
-    if min(left) <= 0:
-        raise RepairFailed(
-            f"beta = {fidelity.beta:g} is finer than the rounding of the declared cost; publish the cost or raise beta"
-        )
-    return left
 
 
 def _optima(model: OpfModel, lines: LineParameters, snapshots: Sequence[Snapshot]) -> list[Solution]:

@@ -17,12 +17,10 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import SolverOptions, Status
 from gridveil.repair.bounds import Box, parameter_box
 from gridveil.repair.shrinkage import Shrunk, shrink_lines
-from gridveil.wall.draw import Fidelity, NoisyLines, Target
+from gridveil.wall.draw import SIGNIFICANT, Fidelity, NoisyLines, Target
 
 PATIENCE = (18, 0.05)
 """A network as drawn that is this infeasible (p.u.) after so many iterations is repaired rather than solved."""
-DIGITS = 9
-"""Significant digits of released parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +82,7 @@ def solve_all(model: OpfModel, lines: LineParameters, demands: Sequence[Demand])
 def rounded(lines: LineParameters) -> LineParameters:
     """Parameters as the released file will have them: r, x and bc to a fixed number of significant digits."""
     r, x = lines.impedance()
-    return LineParameters.from_impedance(*(significant(values, DIGITS) for values in (r, x, lines.bc)))
+    return LineParameters.from_impedance(*(significant(values, SIGNIFICANT) for values in (r, x, lines.bc)))
 
 
 def significant(values: FloatArray, digits: int) -> FloatArray:

@@ -7,7 +7,8 @@ from bisect import bisect_right
 import numpy as np
 
 from gridveil.report.chart import ChangeMap
-from gridveil.report.layout import line_paths, place_buses
+from gridveil.report.layout import place_buses
+from gridveil.report.line_paths import line_paths
 from gridveil.report.series import ordered, setting
 from gridveil.report.statistics import Results, Row
 

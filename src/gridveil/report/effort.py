@@ -8,8 +8,9 @@ from statistics import median
 
 from gridveil.report.chart import Chart, Panel, Section, Series
 from gridveil.report.published import NETWORKS, release_seconds
-from gridveil.report.series import NAMES, deviation, interval, mean_series, number, ordered, setting, sheet_of
+from gridveil.report.series import NAMES, deviation, interval, mean_series, ordered, setting, sheet_of
 from gridveil.report.statistics import Mean, Results, geometric_of, mean_of, share_of
+from gridveil.report.words import number
 
 _SETTING = {"case": "case", "mechanism": "mechanism", "alpha": "α"}
 

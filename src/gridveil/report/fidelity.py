@@ -18,12 +18,12 @@ from gridveil.report.series import (
     deviation,
     interval,
     mean_series,
-    number,
     ordered,
     setting,
     sheet_of,
 )
 from gridveil.report.statistics import Box, Mean, Results, box_of, mean_of, percent_of, share_of
+from gridveil.report.words import number
 
 POINTS = 400
 """Lines of a scatter plot at most; of larger networks every so many-th is shown."""

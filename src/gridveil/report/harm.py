@@ -6,8 +6,9 @@ from itertools import product
 
 from gridveil.attacks.scores import Interval, marginal_harm
 from gridveil.report.chart import Chart, Panel, Section, Series, Sheet
-from gridveil.report.series import NAMES, in_order, interval, mean_series, number, ordered, setting, sheet_of
+from gridveil.report.series import NAMES, in_order, interval, mean_series, ordered, setting, sheet_of
 from gridveil.report.statistics import Mean, Results, grouped, mean_of, percent_of
+from gridveil.report.words import number
 
 _SETTING = {"case": "case", "mechanism": "mechanism", "alpha": "α"}
 _MODELS = "Literal is the paper's restoration model; switchable lets the operator switch generators and shunts off."

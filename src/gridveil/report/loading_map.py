@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid import Network, OperatingPoint
-from gridveil.report.layout import layout, line_paths
+from gridveil.grid import Network, OperatingPoint, PublicGrid
+from gridveil.report.line_paths import line_paths
 
 EDGES = (0.25, 0.5, 0.75, 0.9)
 CLASSES = ("below 25 %", "25 to 50 %", "50 to 75 %", "75 to 90 %", "90 % and more", "no rating")
@@ -33,9 +33,10 @@ def loading_class(share: FloatArray) -> IntArray:
     return np.where(np.isfinite(share), classes, len(EDGES) + 1)
 
 
-def loading_map(network: Network, point: OperatingPoint) -> str:
-    """The map as one svg element; every text in it is a number or ours."""
-    grid = network.grid
+def map_places(grid: PublicGrid) -> FloatArray:
+    """Where buses stand on the map, to a tenth: as the map prints them, so that it can be made again from them."""
+    from gridveil.report.layout import layout  # noqa: PLC0415 - needs SciPy, which whoever makes a page again may lack
+
     place = layout(grid)
     low, extent = place.min(axis=0), np.ptp(place, axis=0)
     scale = (WIDTH - 80) / max(float(extent[0]), 1e-9) if extent[0] > 0 else 1.0
@@ -43,6 +44,14 @@ def loading_map(network: Network, point: OperatingPoint) -> str:
     squeeze = np.array([scale, (height - 80) / extent[1] if extent[1] > 0 else 1.0])
     position = (place - low) * squeeze + 40
     position[:, 1] = height - position[:, 1]
+    return np.array([[float(f"{value:.1f}") for value in row] for row in position.tolist()])
+
+
+def loading_map(network: Network, point: OperatingPoint, places: FloatArray | None = None) -> str:
+    """The map as one svg element; every text in it is a number or ours. `places` are those of `map_places`."""
+    grid = network.grid
+    position = map_places(grid) if places is None else places
+    height = float(position[:, 1].max()) + 40
     paths = line_paths(grid.lines.bus_from, grid.lines.bus_to, position)
     body = [*_lines(network, point, paths), *_buses(network, position)]
     head = f'<svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" aria-label="Map of the released network">'

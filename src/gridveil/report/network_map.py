@@ -11,7 +11,8 @@ from gridveil.arrays import FloatArray, IntArray
 from gridveil.errors import ReportError
 from gridveil.grid import Network, PublicGrid
 from gridveil.nlp.restoration import Ending, Restoration
-from gridveil.report.layout import layout, line_paths
+from gridveil.report.layout import layout
+from gridveil.report.line_paths import line_paths
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; vermilion is kept for damage
 ISLANDS = ("#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#F0E442")

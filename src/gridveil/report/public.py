@@ -1,30 +1,86 @@
 """The public report of one release, for whoever receives it: what it is, what it claims, what it does not protect.
 
-It is made from the `Release` alone, which holds nothing of the input; two secrets with the same noisy values and public
-facts give the same bytes, and a test holds it to that.
+It is made from the other files of the bundle alone; two secrets with the same noisy values and public facts give the
+same bytes, and `verify` makes the page again and compares it byte for byte. The page belongs to the format: whoever
+changes it gives the format another number, and keeps the former page for bundles of the former format.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from gridveil.arrays import FloatArray
+from gridveil.casefile.profile import read_csv_bytes
+from gridveil.casefile.read import read_bytes
+from gridveil.casefile.to_network import to_network, written_point
+from gridveil.errors import ReleaseError
+from gridveil.grid import Network, OperatingPoint
+from gridveil.grid.profile import Profile
 from gridveil.publish import bundle
 from gridveil.publish.describe import distances
 from gridveil.publish.describe import within as within_words
-from gridveil.publish.manifest import Privacy
+from gridveil.publish.manifest import Manifest, Privacy
 from gridveil.publish.release import Release
 from gridveil.report.loading_map import CLASSES, COLOURS, loading, loading_class, loading_map
-from gridveil.report.page import render
-from gridveil.report.series import number
-from gridveil.report.words import budget, changes, odds, reach
-from gridveil.wall.certificate import Basis, worst_of_steps
-from gridveil.wall.codec import to_plain
+from gridveil.report.page import render, require
+from gridveil.report.words import budget, changes, number, odds, reach
+from gridveil.wall.certificate import Basis, StoredCertificate, worst_of_steps
+from gridveil.wall.codec import from_json, to_plain
 from gridveil.wall.facts import KIND_WORDS, Fact, FactKind, Source
 from gridveil.wall.mechanisms import mechanism_words
 
 
+@dataclass(frozen=True, eq=False)
+class _Published:
+    """A bundle as its files have it."""
+
+    network: Network
+    point: OperatingPoint
+    manifest: Manifest
+    certificate: StoredCertificate
+    profile: Profile | None
+
+    @property
+    def costs(self) -> list[Fact]:
+        return [one for one in self.manifest.public_inputs if one.kind is FactKind.COST]
+
+
 def public_report(release: Release) -> str:
     """The report as HTML text, the same for the same release."""
+    return _page(_published(release.files()))
+
+
+def page_again(files: Mapping[str, bytes]) -> str:
+    """The page that a bundle's other files make, with the buses where the page in it has them.
+
+    Where buses stand on the map is the one thing of it that linear algebra decides, and networks with symmetries are
+    drawn otherwise by another library of it.
+    """
+    require("jinja2")
+    release = _published(files)
+    found = re.findall(rb'<circle cx="([0-9]{1,4}[.][0-9])" cy="([0-9]{1,4}[.][0-9])"', files[bundle.REPORT])
+    if len(found) != release.network.grid.n_bus:
+        raise ReleaseError(f"{bundle.REPORT} shows another network")
+    return _page(release, np.array(found, dtype=np.float64))
+
+
+def _published(files: Mapping[str, bytes]) -> _Published:
+    record = from_json(files[bundle.MANIFEST], Manifest)
+    case = read_bytes(bundle.NETWORK, files[bundle.NETWORK])
+    network = to_network(case)
+    horizon = record.horizon is not None
+    profile = read_csv_bytes(Path(bundle.PROFILE), files[bundle.PROFILE], network.grid) if horizon else None
+    certificate = from_json(files[bundle.CERTIFICATE], StoredCertificate)
+    return _Published(network, written_point(case, network), record, certificate, profile)
+
+
+def _page(release: _Published, places: FloatArray | None = None) -> str:
     from markupsafe import Markup  # noqa: PLC0415 - comes with the templates, an extra
 
     record, grid = release.manifest, release.network.grid
@@ -49,7 +105,7 @@ def public_report(release: Release) -> str:
         steps=_steps(release),
         unprotected=len(record.unprotected_lines),
         inputs=_inputs(record.public_inputs),
-        map=Markup(loading_map(release.network, release.point)),
+        map=Markup(loading_map(release.network, release.point, places)),
         classes=[(CLASSES[i], COLOURS[i]) for i in sorted(present)],
         files=[bundle.NETWORK, bundle.CERTIFICATE, *([bundle.PROFILE] if record.horizon else [])],
         beta=number(100 * record.fidelity.beta),
@@ -62,16 +118,16 @@ def _asked(privacy: Privacy) -> float:
     return privacy.parts.lines.epsilon + (cost.epsilon if cost is not None and cost.asked else 0.0)
 
 
-def _costs(release: Release) -> dict[str, str]:
-    public = release.costs[0]
+def _costs(release: _Published) -> dict[str, str]:
+    public, released = release.costs[0], release.certificate.used_steps[0].cost or 0.0
     truth = release.certificate.truth
     interval = "" if truth is None else within_words(truth.low, truth.high)
     return {
         "public": _money(public.value),
         "source": _SOURCES[public.source],
         "interval": interval,
-        "released": _money(release.point.cost),
-        "away": f"{release.point.cost / public.value - 1:+.2%}".replace("-", "−"),
+        "released": _money(released),
+        "away": f"{released / public.value - 1:+.2%}".replace("-", "−"),
     }
 
 
@@ -83,7 +139,7 @@ _SOURCES = {
 }
 
 
-def _checks(release: Release) -> list[dict[str, Any]]:
+def _checks(release: _Published) -> list[dict[str, Any]]:
     return [
         {"name": check.name, "plain": check.meaning, "again": check.basis is Basis.RECOMPUTED,
          "value": "–" if check.value is None else number(check.value), "limit": number(check.limit),
@@ -154,15 +210,15 @@ def _money(value: float | None) -> str:
     return "–" if value is None else f"{value:,.2f}".replace("-", "−")
 
 
-def _steps(release: Release) -> list[dict[str, str]]:
+def _steps(release: _Published) -> list[dict[str, str]]:
     """A row per step of the horizon: its demand, the costs where they are public, and what is promised."""
     profile, horizon = release.profile, release.manifest.horizon
     if profile is None or horizon is None:
         return []
     costs = (FactKind.COST, FactKind.UNUSED_COST)
     stated = {one.step: one.value for one in release.manifest.public_inputs if one.kind in costs}
-    reached = dict(zip(horizon.used, (point.cost for point in release.points), strict=True))
-    others = {one.step: one for one in release.certificate.unused}
+    reached = {one.step: one.cost for one in release.certificate.used_steps}
+    others = {one.step: one for one in release.certificate.unused_steps}
     rows = []
     for index, step in enumerate(profile.step.tolist()):
         other = others.get(step)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from gridveil.report.change_map import CLASSES, COLOURS, change_class
 from gridveil.report.chart import LOOKS, ChangeMap, Panel, Series
-from gridveil.report.series import number
+from gridveil.report.words import number
 
 INK, GRID = "#22272E", "#E4E7EB"
 LAYOUT: dict[str, Any] = {

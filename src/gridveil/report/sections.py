@@ -9,8 +9,9 @@ from pathlib import Path
 from gridveil.errors import ReportError, StudyError
 from gridveil.report import effort, fidelity, harm
 from gridveil.report.chart import Section
-from gridveil.report.series import number, ordered
+from gridveil.report.series import ordered
 from gridveil.report.statistics import Results
+from gridveil.report.words import number
 from gridveil.study.catalogue import STUDIES
 from gridveil.study.declare import Study
 from gridveil.study.draws import BETA, EPSILON

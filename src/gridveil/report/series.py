@@ -9,6 +9,7 @@ from typing import Any, Literal
 from gridveil.attacks.scores import Interval
 from gridveil.report.chart import Kind, Series, Sheet
 from gridveil.report.statistics import Box, Key, Mean, Results, grouped, natural
+from gridveil.report.words import number
 from gridveil.study.declare import exact
 
 _ORDER = ("laplace", "paper", "additive", "log", "random", "real", "released", "public", "interdiction", "literal",
@@ -38,16 +39,6 @@ def in_order(key: Key) -> tuple[Any, ...]:
 def ordered(values: Iterable[Any]) -> list[Any]:
     """Distinct values in that order."""
     return [key[0] for key in sorted({(value,) for value in values}, key=in_order)]
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number for people: a few significant digits, a true minus, a dash for none."""
-    if value is None or not isfinite(value):
-        return "–"
-    text = f"{value:.{digits}g}" if abs(value) < 1000 or digits > 4 else f"{value:,.0f}"
-    if "e" in text and 1e-4 <= abs(value) < 1e6:
-        text = f"{value:,.{digits}f}"
-    return text.replace("-", "−")
 
 
 def setting(value: Any) -> str:

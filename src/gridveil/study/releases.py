@@ -13,8 +13,8 @@ from gridveil.grid import LineParameters, Network
 from gridveil.nlp.solver import Status
 from gridveil.process.start import isolated
 from gridveil.repair.bounds import parameter_box
+from gridveil.repair.judge import promised
 from gridveil.repair.projection import Aim, Effort, project, projection, starts
-from gridveil.repair.repair import promised
 from gridveil.repair.trial import rounded
 from gridveil.repair.workshop import Workshop
 from gridveil.study.declare import Row, Settings, Study

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
+from gridveil.wall.codec import json_schema
 from gridveil.wall.facts import CERTAINTY, Fact, FactKind, Source
 
 
@@ -25,10 +27,17 @@ class CheckKind(StrEnum):
     FOREIGN = "foreign"
     FLOWS = "flows"
     STORED = "stored"
+    VALUES = "values"
+    BYTES = "bytes"
+    REPORT = "report"
+    SIGNATURE = "signature"
 
 
 class Basis(StrEnum):
-    """What a check rests on: anyone can compute it again, or it is the publisher's word."""
+    """What a check rests on: anyone can compute it again, or it is the publisher's word.
+
+    What nobody can check who has not the original is no check, and stands in `check.verdict`.
+    """
 
     RECOMPUTED = "recomputed"
     WORD = "word"
@@ -62,6 +71,19 @@ CHECK_WORDS = {
     CheckKind.FOREIGN: ("things that no release has", "The manifest does not contradict itself or its files."),
     CheckKind.FLOWS: ("written flows against recomputed ones (p.u.)", "The written flows are those of the network."),
     CheckKind.STORED: ("faults of the stored certificate", "The stored certificate claims what is found."),
+    CheckKind.VALUES: (
+        "values of the stored certificate away from those found (shares of their tolerance)",
+        "Every value of the stored certificate was computed again.",
+    ),
+    CheckKind.BYTES: (
+        "files that are not, byte for byte, what a release writes",
+        "Nothing is hidden in comments, spaces or columns that nobody reads.",
+    ),
+    CheckKind.REPORT: (
+        "faults of report.html",
+        "The page is, byte for byte, the one that the other files make.",
+    ),
+    CheckKind.SIGNATURE: ("faults of the signature", "The manifest is signed by the key it names."),
 }
 """A check's name, and what it means."""
 
@@ -94,6 +116,14 @@ class Check:
     @property
     def meaning(self) -> str:
         return CHECK_WORDS[self.kind][1]
+
+
+@dataclass(frozen=True)
+class UsedStep:
+    """The optimal cost of the released network at a step with a promise; `None` if it was not solved."""
+
+    step: int
+    cost: float | None
 
 
 @dataclass(frozen=True)
@@ -133,7 +163,8 @@ def true_cost(facts: Sequence[Fact]) -> TrueCost | None:
 
 @dataclass(frozen=True)
 class Certificate:
-    """All claims about a released network, recomputed from the written file; `unused` steps are without claim.
+    """All claims about a released network, recomputed from the written file; `used` steps have a promise, `unused`
+    ones are without claim.
 
     `truth` is where the original's cost lies, if a private answer tells it.
     """
@@ -141,6 +172,7 @@ class Certificate:
     checks: tuple[Check, ...]
     unused: tuple[UnusedStep, ...] = ()
     truth: TrueCost | None = None
+    used: tuple[UsedStep, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -157,13 +189,21 @@ class StoredCertificate:
 
     passed: bool
     checks: tuple[Check, ...]
+    used_steps: tuple[UsedStep, ...]
     unused_steps: tuple[UnusedStep, ...] = ()
     truth: TrueCost | None = None
 
 
 def stored(certificate: Certificate) -> StoredCertificate:
     """A certificate for a bundle."""
-    return StoredCertificate(certificate.passed, certificate.checks, certificate.unused, certificate.truth)
+    return StoredCertificate(
+        certificate.passed, certificate.checks, certificate.used, certificate.unused, certificate.truth
+    )
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a stored certificate."""
+    return json_schema(StoredCertificate)
 
 
 def worst_of_steps(checks: Sequence[Check]) -> list[Check]:

@@ -10,6 +10,9 @@ import numpy as np
 from gridveil.arrays import BoolArray, FloatArray, IntArray, check_length, frozen
 from gridveil.grid import LineParameters, OperatingPoint
 
+SIGNIFICANT = 9
+"""Digits of released parameters."""
+
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:

@@ -8,12 +8,10 @@ import numpy as np
 
 from gridveil.casefile import Case
 from gridveil.casefile import columns as c
-from gridveil.casefile.service import buses_in_service, generators_in_service
-from gridveil.casefile.to_network import to_network
+from gridveil.casefile.to_network import to_network, written_point
 from gridveil.check.leaks.knowledge import Reader, reader_from_manifest
 from gridveil.check.leaks.verdict import LeakReport, check_same, examine
 from gridveil.errors import ReleaseError
-from gridveil.grid import Network, OperatingPoint, operating_point
 from gridveil.publish.manifest import Manifest
 
 
@@ -32,15 +30,7 @@ def reader_of(case: Case, manifest: Manifest | None = None) -> Reader:
     """What a reader has of a released file and its manifest."""
     network = to_network(case)
     told = {} if manifest is None else reader_from_manifest(manifest)
-    return Reader(network, **told, state=_state(case, network))
-
-
-def _state(case: Case, network: Network) -> OperatingPoint:
-    bus, gen = case.bus[buses_in_service(case)], case.gen[generators_in_service(case)]
-    power = gen[:, [c.PG, c.QG]] / case.base_mva if len(gen) else np.zeros((0, 2))
-    return operating_point(
-        network.grid, network.lines, bus[:, c.VM], np.deg2rad(bus[:, c.VA]), power[:, 0], power[:, 1]
-    )
+    return Reader(network, **told, state=written_point(case, network))
 
 
 def _shows_state(original: Case, released: Case) -> bool:

@@ -1,0 +1,85 @@
+"""What is judged of a written point and of written lines: it needs no solver, so that anyone can do it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gridveil.errors import RepairFailed
+from gridveil.grid import LineKind, LineParameters, OperatingPoint, PublicGrid, circuits, violations
+from gridveil.wall.certificate import Check, CheckKind
+from gridveil.wall.draw import Fidelity, Snapshot
+
+BALANCE = 1e-6
+LIMITS = 1e-5
+EQUAL = 1e-8
+
+
+def promised(snapshots: Sequence[Snapshot], fidelity: Fidelity) -> list[float]:
+    """The tolerance of each snapshot towards the *stated* cost.
+
+    A declared cost is rounded; what the rounding may hide is taken off β, so that β holds towards the true one.
+    """
+    left = [fidelity.beta - one.slack * (1 + fidelity.beta) for one in snapshots]
+    if min(left) <= 0:
+        raise RepairFailed(
+            f"beta = {fidelity.beta:g} is finer than the rounding of the declared cost; publish the cost or raise beta"
+        )
+    return left
+
+
+def judge_point(
+    grid: PublicGrid,
+    lines: LineParameters,
+    point: OperatingPoint,
+    snapshot: Snapshot,
+    fidelity: Fidelity,
+    step: int | None = None,
+) -> list[Check]:
+    """Power balance, limits and, where they are promised, losses of an operating point."""
+    judged = violations(grid, lines, point, (snapshot.pd, snapshot.qd))
+    others = [value for key, value in vars(judged).items() if not key.startswith("balance")]
+    checks = [
+        at_most(CheckKind.BALANCE, max(judged.balance_p, judged.balance_q), BALANCE, step),
+        at_most(CheckKind.LIMITS, float(np.max(others)), LIMITS, step),
+    ]
+    if fidelity.loss_within is not None and snapshot.losses is not None:
+        ratio = float(point.pg.sum() - snapshot.pd.sum()) / snapshot.losses
+        factor = max(ratio, 1 / ratio) if ratio > 0 else np.inf
+        checks.append(at_most(CheckKind.LOSSES, factor, fidelity.loss_within, step))
+    return checks
+
+
+def judge_lines(grid: PublicGrid, lines: LineParameters, unprotected: Sequence[int] = ()) -> list[Check]:
+    """Signs of resistances, and twins that are equal."""
+    return [
+        at_most(CheckKind.SIGNS, _wrong_signs(grid, lines), 0),
+        at_most(CheckKind.TWINS, _corridor_spread(grid, lines, unprotected), EQUAL),
+    ]
+
+
+def at_most(kind: CheckKind, value: float, limit: float, step: int | None = None) -> Check:
+    """A check of a value that may not exceed a limit."""
+    shown = float(value) if np.isfinite(value) else None
+    return Check(kind, shown, float(limit), bool(value <= limit), step)
+
+
+def _wrong_signs(grid: PublicGrid, lines: LineParameters) -> int:
+    expected = np.array([1, 0, -1])[grid.lines.kind] if grid.n_line else np.zeros(0)
+    return int(np.count_nonzero(np.sign(lines.g) != expected))
+
+
+def _corridor_spread(grid: PublicGrid, lines: LineParameters, unprotected: Sequence[int]) -> float:
+    """Largest relative difference of y between twins: lines of one circuit with the same public signs."""
+    counted = np.ones(grid.n_line, dtype=bool)
+    counted[list(unprotected)] = False
+    counted &= grid.lines.kind != LineKind.NEGATIVE_RESISTANCE
+    key = circuits(grid) * 9 + grid.lines.kind * 3 + np.sign(lines.b).astype(np.int64) + 1
+    _, group = np.unique(key[counted], return_inverse=True)
+    y = (lines.g + 1j * lines.b)[counted]
+    if y.size == 0:
+        return 0.0
+    first = np.zeros(int(group.max()) + 1, dtype=complex)
+    first[group[::-1]] = y[::-1]
+    return float(np.max(np.abs(y - first[group]) / np.abs(y)))

@@ -1,0 +1,396 @@
+"""What a forger can do, and what `verify` says of it: found, or told to be nothing but a word."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import gridveil as gv
+from gridveil.arrays import FloatArray
+from gridveil.cli.main import app
+from gridveil.privacy.noise import Noise, SeededNoise
+from gridveil.publish import bundle
+from gridveil.publish.describe import statement
+from gridveil.publish.manifest import Manifest
+from gridveil.publish.pipeline import release
+from gridveil.repair.workshop import Workshop
+from gridveil.report.public import public_report
+from gridveil.sealed.split import split
+from gridveil.wall.codec import from_json, to_plain
+from tests.conftest import PretendExact
+from tests.forging import digests_fit, forge, forge_text, written
+
+pytest.importorskip("jinja2", reason="the page of a bundle needs the extra 'verify'")
+CASE = "case14"
+PLAN = gv.Plan(1.0, 0.1, 0.01, published_cost=2200.0)
+
+
+class NoNoise(Noise):
+    """A liar's: it calls itself exact, and gives the original away."""
+
+    private = True
+    description = "OpenDP's exact sampler"
+
+    def prepare(self) -> None:
+        pass
+
+    def laplace(self, values: FloatArray, sensitivity: float, epsilon: float) -> FloatArray:
+        return values
+
+
+def make(folder: Path, noise: Noise, plan: gv.Plan = PLAN, *, name: str = "out") -> Path:
+    book = gv.Ledger.open(folder / f"{name}.db")
+    made = release(split(gv.load(CASE)), plan, book, noise, workshop=Workshop)
+    return made.write(folder / name, extra={"report.html": public_report(made)})
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("honest"), PretendExact(5))
+
+
+@pytest.fixture(scope="module")
+def research(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("research"), SeededNoise(5))
+
+
+@pytest.fixture
+def copy(honest: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(honest, tmp_path / "copy"))
+
+
+def page_fits(folder: Path) -> None:
+    """A forger makes the page again, too."""
+    from gridveil.report.public import page_again
+
+    files = {file.name: file.read_bytes() for file in folder.iterdir()}
+    (folder / bundle.REPORT).write_text(page_again(files), encoding="utf-8")
+    digests_fit(folder)
+
+
+def told(folder: Path, *options: str, code: int = 0) -> tuple[dict[str, Any], str]:
+    """What the command says, as JSON and in words."""
+    record = CliRunner().invoke(app, ["verify", str(folder), "--json", *options])
+    assert record.exit_code == code, record.output
+    words = CliRunner().invoke(app, ["verify", str(folder), *options])
+    assert words.exit_code == code, words.output
+    return json.loads(record.stdout), " ".join(words.stdout.split())
+
+
+def test_an_honest_bundle(honest: Path) -> None:
+    """Three parts, in words; nobody is told that ε was checked."""
+    record, words = told(honest)
+    assert record["status"] == "verified" and record["not_checked"] == []
+    for part in ("Recomputed by you", "The publisher's word", "Not checkable", "Signature"):
+        assert part in words
+    assert "unsigned: nobody knows who made this bundle" in words
+    assert "That it is private was not checked: it is the word of whoever made this bundle" in words
+    assert "every claim holds" not in words
+    assert {"epsilon", "alpha", "mechanism", "noise", "spent", "ledger", "cost", "publisher", "date"} <= set(
+        record["word"]
+    )
+    assert record["word"]["epsilon"] == "1 (1 for the lines)" and record["word"]["mechanism"] == "log, version 2"
+    assert record["word"]["spent"] == "1 by this release, 1 in all, without a limit"
+    assert record["word"]["date"] == "2026-01-02"
+    assert len(record["not_checkable"]) >= 2 and record["signature"]["state"] == "unsigned"
+    assert {"balance", "limits", "cost", "values", "stored", "bytes", "report", "flows"} <= {
+        one["kind"] for one in record["recomputed"]
+    }
+
+
+def zeroed(folder: Path) -> None:
+    forge(folder, "certificate.json", lambda c: [one.update(value=0.0) for one in c["checks"]])
+
+
+def another_optimum(folder: Path) -> None:
+    forge(folder, "manifest.json", lambda m: m["public_inputs"][0].update(value=2190.0))
+    page_fits(folder)
+
+
+def script(folder: Path) -> None:
+    forge_text(folder, "report.html", "</body>", "<script>alert(1)</script></body>")
+
+
+def another_page(folder: Path) -> None:
+    forge_text(folder, "report.html", "A released power network", "A released power network, checked by the regulator")
+
+
+def moved_buses(folder: Path) -> None:
+    forge_text(folder, "report.html", '<circle cx="', '<circle cx="1')
+
+
+def program(folder: Path) -> None:
+    (folder / "README.exe").write_bytes(b"MZ")
+    digests_fit(folder)
+
+
+def reactances_in_comments(folder: Path) -> None:
+    _, x = gv.load(CASE).lines.impedance()
+    text = " ".join(map(str, x))
+    forge_text(folder, "released.m", "function mpc = released\n", f"function mpc = released\n% {text}\n")
+
+
+def reactances_in_a_field(folder: Path) -> None:
+    path = folder / "released.m"
+    path.write_text(path.read_text() + "\nmpc.true_x = [\n\t0.05917;\n];\n")
+    digests_fit(folder)
+
+
+def reactances_in_names(folder: Path) -> None:
+    path = folder / "released.m"
+    rows = "".join(f"\t'{value}';\n" for value in np.round(gv.load(CASE).lines.impedance()[1], 5)[:14])
+    path.write_text(path.read_text() + "\nmpc.bus_name = {\n" + rows + "};\n")
+    digests_fit(folder)
+
+
+def reactances_in_unread_columns(folder: Path) -> None:
+    """Ratings B of the branches: nothing reads them."""
+    path = folder / "released.m"
+    head, body = path.read_text().split("mpc.branch = [\n")
+    rows = body.split("\n")
+    cells = rows[0].split("\t")
+    cells[7] = "0.05917"
+    rows[0] = "\t".join(cells)
+    path.write_text(head + "mpc.branch = [\n" + "\n".join(rows))
+    digests_fit(folder)
+
+
+def reactances_in_digits(folder: Path) -> None:
+    """Nine digits are released; the tenth to the sixteenth would carry the rest."""
+    path = folder / "released.m"
+    head, body = path.read_text().split("mpc.branch = [\n")
+    rows = body.split("\n")
+    cells = rows[0].split("\t")
+    cells[3] = repr(float(cells[3]) * (1 + 3e-10))
+    rows[0] = "\t".join(cells)
+    path.write_text(head + "mpc.branch = [\n" + "\n".join(rows))
+    digests_fit(folder)
+
+
+def name_of_the_function(folder: Path) -> None:
+    forge_text(folder, "released.m", "function mpc = released\n", "function mpc = x_of_line_3_is_0_05917\n")
+
+
+def doubled_key(folder: Path) -> None:
+    """JSON readers take the last of two equal keys; nobody sees the first."""
+    path = folder / "manifest.json"
+    path.write_text(path.read_text().replace('"draws": 1,', '"draws": 1,\n    "draws": 1,', 1))
+
+
+def spaces(folder: Path) -> None:
+    path = folder / "manifest.json"
+    path.write_text(path.read_text() + " \t \t\t")
+
+
+def unknown_field(folder: Path) -> None:
+    forge(folder, "certificate.json", lambda c: c.update(reactances=[0.05917]))
+
+
+def words_in_a_check(folder: Path) -> None:
+    forge(folder, "certificate.json", lambda c: c["checks"][0].update(detail="checked by the regulator"))
+
+
+def another_cost(folder: Path) -> None:
+    forge(folder, "certificate.json", lambda c: c["used_steps"][0].update(cost=2200.0))
+
+
+def half_relabelled(folder: Path) -> None:
+    forge(folder, "manifest.json", lambda m: m["privacy"].update(epsilon=0.01))
+
+
+def no_calendar(folder: Path) -> None:
+    forge(folder, "manifest.json", lambda m: m.update(date="2026-02-30"))
+
+
+def subdirectory(folder: Path) -> None:
+    (folder / "more").mkdir()
+    (folder / "more" / "true.m").write_text("x")
+
+
+def link(folder: Path) -> None:
+    (folder / "released.m").rename(folder.parent / "elsewhere.m")
+    (folder / "released.m").symlink_to(folder.parent / "elsewhere.m")
+
+
+def odd_name(folder: Path) -> None:
+    (folder / "released.m\n\x1b[31m").write_text("x")
+
+
+def pipe(folder: Path) -> None:
+    import os
+
+    (folder / "report.html").unlink()
+    os.mkfifo(folder / "report.html")
+
+
+FOUND: dict[Callable[[Path], None], str] = {
+    zeroed: "values",
+    another_optimum: "values",
+    script: "report",
+    another_page: "report",
+    moved_buses: "report",
+    program: "files",
+    reactances_in_comments: "bytes",
+    reactances_in_a_field: "bytes",
+    reactances_in_names: "bytes",
+    reactances_in_unread_columns: "foreign",
+    reactances_in_digits: "foreign",
+    name_of_the_function: "bytes",
+    doubled_key: "manifest",
+    spaces: "manifest",
+    unknown_field: "bytes",
+    words_in_a_check: "stored",
+    another_cost: "values",
+    half_relabelled: "foreign",
+    no_calendar: "foreign",
+    subdirectory: "files",
+    link: "files",
+    odd_name: "files",
+    pipe: "files",
+}
+
+
+@pytest.mark.parametrize("forgery", FOUND, ids=lambda one: one.__name__)
+def test_what_is_found(copy: Path, forgery: Callable[[Path], None]) -> None:
+    """By the check it should be found by, and not by luck elsewhere."""
+    forgery(copy)
+    record, words = told(copy, code=5)
+    failed = {one["kind"] for one in record["recomputed"] if not one["passed"]}
+    assert FOUND[forgery] in failed, failed
+    assert "NOT verified" in words and record["status"] == "rejected"
+    assert "\x1b[31m" not in words
+
+
+def epsilon_edited(folder: Path) -> None:
+    """Everywhere, so that nothing contradicts it."""
+
+    def change(record: dict[str, Any]) -> None:
+        privacy = record["privacy"]
+        privacy.update(epsilon=0.01, loss=0.01, cumulative_loss=0.01)
+        privacy["parts"]["lines"].update(epsilon=0.01, loss=0.01)
+        typed = from_json(written(record), Manifest)
+        privacy["statement"] = statement(typed.privacy.parts, typed.public_inputs)
+
+    forge(folder, "manifest.json", change)
+    page_fits(folder)
+
+
+def ledger_edited(folder: Path) -> None:
+    forge(folder, "manifest.json", lambda m: m["privacy"].update(ledger_entries=[1], ledger_head="0" * 64))
+
+
+@pytest.mark.parametrize("forgery", [epsilon_edited, ledger_edited], ids=lambda one: one.__name__)
+def test_what_cannot_be_found_is_called_a_word(copy: Path, forgery: Callable[[Path], None]) -> None:
+    """Whoever changes all of an unsigned bundle contradicts nobody; nothing that is said confirms him."""
+    forgery(copy)
+    record, words = told(copy)
+    assert "private was not checked: it is the word of whoever made this bundle, and nobody knows who that is" in words
+    assert "every claim holds" not in words
+    if forgery is epsilon_edited:
+        assert record["word"]["epsilon"].startswith("0.01")
+
+
+def test_the_original_itself_under_a_small_epsilon(tmp_path: Path) -> None:
+    """The worst of all: no noise. It is AC-feasible and at its own cost, and only a word says that it is private."""
+    plan = gv.Plan(0.01, 0.03, 0.01, published_cost=gv.solve_opf(CASE).cost)
+    folder = make(tmp_path, NoNoise(), plan)
+    assert np.allclose(gv.load(folder / "released.m").lines.b, gv.load(CASE).lines.b, rtol=1e-8)
+    record, words = told(folder)
+    assert record["word"]["epsilon"].startswith("0.01")
+    assert "was not checked" in words and "every claim holds" not in words
+    assert any("with no noise at all" in one for one in record["not_checkable"])
+
+
+def test_honest_research_is_not_private(research: Path) -> None:
+    """Everything else is checked as well."""
+    record, words = told(research, code=7)
+    assert record["status"] == "not private" and all(one["passed"] for one in record["recomputed"])
+    assert "NOT private" in words and record["word"]["spent"].startswith("nothing was charged")
+
+
+def test_broken_research_is_broken(research: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(research, tmp_path / "copy"))
+    zeroed(folder)
+    told(folder, code=5)
+
+
+def test_research_called_private(research: Path, tmp_path: Path) -> None:
+    """Half of it is found; all of it, seed and comments and page, is a word like any other."""
+    folder = Path(shutil.copytree(research, tmp_path / "copy"))
+    forge(folder, "manifest.json", lambda m: m["privacy"].update(differentially_private=True))
+    told(folder, code=5)
+
+    def change(record: dict[str, Any]) -> None:
+        record.update(warning=None)
+        within = [{"mechanism": "log", "alpha": 0.1, "unit": "relative"}]
+        record["privacy"].update(
+            loss=1.0, cumulative_loss=1.0, cumulative_within=within, ledger_entries=[1], noise="OpenDP's exact sampler"
+        )
+        typed = from_json(written(record), Manifest)
+        record["privacy"]["statement"] = statement(typed.privacy.parts, typed.public_inputs)
+
+    forge(folder, "manifest.json", change)
+    network = folder / "released.m"
+    network.write_text("\n".join(line for line in network.read_text().split("\n") if "RESEARCH" not in line))
+    page_fits(folder)
+    record, words = told(folder)
+    assert "was not checked" in words and record["signature"]["state"] == "unsigned"
+
+
+@pytest.mark.parametrize(
+    ("format_", "words"),
+    [
+        ("gridveil-release-4", "before 0.1.0"),
+        ("gridveil-release-6", "GridVeil 0.9.1 wrote it"),
+        ("gridveil-release-99", "GridVeil 0.9.1 wrote it"),
+    ],
+)
+def test_other_formats(copy: Path, format_: str, words: str) -> None:
+    forge(copy, "manifest.json", lambda m: (m.update(format=format_), m["software"].update(gridveil="0.9.1")))
+    result = CliRunner().invoke(app, ["verify", str(copy), "--json"])
+    assert result.exit_code == 8, result.output
+    assert words in json.loads(result.stdout)["error"] and format_ in json.loads(result.stdout)["error"]
+    forge(copy, "manifest.json", lambda m: m.update(software=["x"]))
+    assert CliRunner().invoke(app, ["verify", str(copy)]).exit_code == 8
+
+
+def test_what_is_no_format_is_a_fault(copy: Path) -> None:
+    forge(copy, "manifest.json", lambda m: m.update(format="\x1b[31mtrust me"))
+    record, _ = told(copy, code=5)
+    assert record["recomputed"][0]["kind"] == "manifest"
+
+
+def test_the_page_is_not_checked_without_its_library(honest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said, and not counted as recomputed."""
+    monkeypatch.setattr("gridveil.report.page.find_spec", lambda name: None)
+    record, words = told(honest)
+    assert "report" not in {one["kind"] for one in record["recomputed"]}
+    assert "report.html" in record["not_checked"][0] and "do not trust the page" in words
+    assert "1 more can be checked" in words
+
+
+def test_quick_solves_nothing(honest: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And still finds a broken power flow, and values that the written point does not have."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("solved")
+
+    monkeypatch.setattr("gridveil.nlp.ipopt.solve", fail)
+    record, _ = told(honest, "--quick")
+    assert "need a solver" in record["not_checked"][0]
+    assert "cost" not in {one["kind"] for one in record["recomputed"]}
+    forge(copy, "certificate.json", lambda c: c["checks"][1].update(value=1e-6))
+    record, _ = told(copy, "--quick", code=5)
+    assert {one["kind"] for one in record["recomputed"] if not one["passed"]} == {"values", "report"}
+
+
+def test_the_manifest_is_in_the_answer(honest: Path) -> None:
+    record, _ = told(honest)
+    assert record["manifest"] == to_plain(from_json((honest / "manifest.json").read_bytes(), Manifest))
