@@ -12,6 +12,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,21 @@ def test_every_field_is_explained() -> None:
     for name in bundle.FILES:
         assert f"`{name}`" in text
     assert FORMAT in text
+
+
+def test_the_manifest_has_the_head_at_the_first_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cost is asked for on 5 buses, and charged second."""
+    charge, heads = gv.Ledger.charge, iter(["a" * 64, "b" * 64])
+
+    def charged(*arguments: Any, **options: Any) -> Any:
+        return replace(charge(*arguments, **options), head=next(heads))
+
+    monkeypatch.setattr(gv.Ledger, "charge", charged)
+    book = gv.Ledger.open(tmp_path / "l.db")
+    made = release(split(gv.load("case5")), gv.Plan(1.0, 0.1, 0.01), book, PretendExact(3), workshop=Workshop)
+    assert made.manifest.privacy.ledger_entries == [3, 5] and made.manifest.privacy.ledger_head == "a" * 64
+    verdict = gv.verify(made.write(tmp_path / "out"))
+    assert verdict.passed and verdict.word["ledger"] == "entries 1, 2, head aaaaaaaaaaaaaaaa…"
 
 
 # ---- one file ----
@@ -268,7 +284,7 @@ PLANTED = [
     b"NaN",
     b"9" * 400,
     b"\xed\xa0\x80",
-    b'"draws": 1,',
+    b'"attended": true,',
 ]
 
 

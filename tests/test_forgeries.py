@@ -97,7 +97,7 @@ def test_an_honest_bundle(honest: Path) -> None:
         record["word"]
     )
     assert record["word"]["epsilon"] == "1 (1 for the lines)" and record["word"]["mechanism"] == "log, version 2"
-    assert record["word"]["spent"] == "1 by this release, 1 in all, without a limit"
+    assert record["word"]["spent"] == "1 by this release, 1 in all, of a limit of 10"
     assert record["word"]["date"] == "2026-01-02"
     assert len(record["not_checkable"]) >= 2 and record["signature"]["state"] == "unsigned"
     assert {"balance", "limits", "cost", "values", "stored", "bytes", "report", "flows"} <= {
@@ -181,7 +181,7 @@ def name_of_the_function(folder: Path) -> None:
 def doubled_key(folder: Path) -> None:
     """JSON readers take the last of two equal keys; nobody sees the first."""
     path = folder / "manifest.json"
-    path.write_text(path.read_text().replace('"draws": 1,', '"draws": 1,\n    "draws": 1,', 1))
+    path.write_text(path.read_text().replace('"attended": true,', '"attended": true,\n  "attended": true,', 1))
 
 
 def spaces(folder: Path) -> None:

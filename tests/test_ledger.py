@@ -424,7 +424,7 @@ def test_a_ledger_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
     assert migrate(old, new, [Known("grid", shape, GRID)]) == 3
     book = Ledger.open(new)
     assert (spent(book), book.accounts(net(book)).tightest) == (2.0, 1.5)
-    earlier = [one["given"] for one in book.history().earlier(net(book))]
+    earlier = [one.details["given"] for one in book.history().earlier(net(book))]
     assert earlier == [["optimal dispatch cost, declared or published by an earlier version"], ["a cost"]]
 
 

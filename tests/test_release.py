@@ -427,7 +427,7 @@ def test_verify_rejects_what_was_changed(made: Path) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
-    [('"value": 2178.0', '"value": 2300.0', "no release has"), ('"draws": 1', '"draws": 3', "schema"), ('"epsilon": 1.0,', "", "schema")],
+    [('"value": 2178.0', '"value": 2300.0', "no release has"), ('"attended": true', '"attended": 3', "schema"), ('"epsilon": 1.0,', "", "schema")],
 )  # fmt: skip
 def test_verify_rejects_other_manifests(made: Path, old: str, new: str, words: str) -> None:
     spoil(made, "manifest.json", old, new)

@@ -189,16 +189,7 @@ def test_a_signature_is_only_over_what_it_is(signed: Path, keys: tuple[Path, Pat
 def test_the_command_signs(tmp_path: Path, keys: tuple[Path, Path]) -> None:
     target = tmp_path / "bundle.zip"
     who = ["--publisher", "Grid of the Isles", "--contact", "data@isles.example", "--licence", "CC BY 4.0"]
-    common: list[str | Path] = [
-        "release",
-        "case5",
-        "--ledger",
-        tmp_path / "l.db",
-        "--out",
-        target,
-        "--cost",
-        "declared",
-    ]
+    common = ["release", "case5", "--ledger", str(tmp_path / "l.db"), "--out", str(target), "--cost", "declared"]
     run(*common, "--sign", keys[0], *who)
     record = json.loads(run("verify", target, "--publisher", public_name(keys[0]), "--json").stdout)
     assert record["signature"]["state"] == "named"

@@ -23,9 +23,10 @@ from gridveil.cli.opf import JsonOption
 from gridveil.cli.output import Exit, out, print_json, reporting
 from gridveil.errors import GridVeilError
 
-LIBRARIES = ("numpy", "opendp", "scipy", "clarabel", "casadi", "msgspec", "typer", "rich")
+LIBRARIES = ("numpy", "opendp", "scipy", "clarabel", "casadi", "cryptography", "msgspec", "typer", "rich")
 EXTRAS = {
     "parquet": ("pyarrow",),
+    "verify": ("jinja2",),
     "plot": ("matplotlib",),
     "study": ("pyarrow", "dask", "distributed"),
     "report": ("matplotlib", "pyarrow", "dask", "distributed", "plotly", "jinja2"),

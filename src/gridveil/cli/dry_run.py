@@ -71,7 +71,7 @@ def print_dry_run(case: str, plan: Plan, seen: Preview, used: int, horizon: int,
 
 _SOURCES = {
     Source.PUBLISHED: " (published before): epsilon holds among networks that share it",
-    Source.PRIVATE: ", noised, for {:g} of the loss; not even asked for where the noisy lines tell it well enough",
+    Source.PRIVATE: ", noised, for {:g} of the loss; not asked for where the noisy network's slopes tell it as well",
     Source.DERIVED: ", computed from the noisy lines: nothing is asked",
     Source.DECLARED: " to 4 digits, WITHOUT noise: epsilon holds only among networks that share it",
 }

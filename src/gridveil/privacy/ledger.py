@@ -34,8 +34,8 @@ DEFAULT_LIMIT = 10.0
 class Receipt:
     """A charge that is on disk: its entry, the chain's head there, and what the network has spent with it.
 
-    `cumulative` is for changes up to what `within` says of every mechanism that was ever charged; `earlier` has the
-    details of every charge before it.
+    `cumulative` is for changes up to what `within` says of every mechanism that was ever charged; `earlier` has
+    every charge before it.
     """
 
     entry: int
@@ -44,7 +44,7 @@ class Receipt:
     cumulative: float
     within: tuple[Within, ...]
     limit: float | None
-    earlier: tuple[dict[str, Any], ...] = ()
+    earlier: tuple[Entry, ...] = ()
 
 
 class Charged(LedgerError):
@@ -88,11 +88,11 @@ class History:
         limits = [(self.networks.get(one.details["network"]), one.details["limit"]) for one in self.of("limit")]
         return accounts(network, [*self.charges, *((network, charge) for charge in more)], limits)
 
-    def earlier(self, network: Assets) -> tuple[dict[str, Any], ...]:
-        """Details of the charges that touched a network."""
+    def earlier(self, network: Assets) -> tuple[Entry, ...]:
+        """The charges that touched a network."""
         keys = set(network.keys)
         pairs = zip(self.of("charge"), self.charges, strict=True)
-        return tuple(entry.details for entry, (assets, _) in pairs if not keys.isdisjoint(assets.keys))
+        return tuple(entry for entry, (assets, _) in pairs if not keys.isdisjoint(assets.keys))
 
     def known(self, network: Assets) -> int | None:
         """The entry of a network with just these assets, and this name."""

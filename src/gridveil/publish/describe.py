@@ -34,6 +34,12 @@ def given(facts: Sequence[Fact]) -> list[str]:
     return words
 
 
+UNASKED = (
+    "the dispatch cost was not asked for: by how the noisy network's cost answers to each of its lines, it is known as "
+    "well as a noisy answer would tell it, unless the noise has hidden a bottleneck"
+)
+
+
 def statement(
     parts: Parts, facts: Sequence[Fact], before: Sequence[str] = (), *, private: bool = True, dispatch: bool = True
 ) -> str:
@@ -54,7 +60,7 @@ def statement(
         covers += f" and D <= {cost.reach:g}"
         total += cost.epsilon
     elif cost is not None:
-        words += "; the dispatch cost was not asked for, because the noisy lines alone tell it well enough"
+        words += f"; {UNASKED}"
     pairs = "networks with the same public data" + (", both with a dispatch at every used step" if dispatch else "")
     text = (
         f"For every pair of {pairs}, ln(odds) changes by at most {left}, where {words}. "

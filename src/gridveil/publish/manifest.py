@@ -98,7 +98,6 @@ class Privacy(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[float, Meta(ge=0, lt=LARGEST)] | None
     ledger_entries: list[Count]
     ledger_head: Hash | None
-    draws: Literal[1]
     noise: Text
 
 

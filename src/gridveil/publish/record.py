@@ -78,7 +78,6 @@ def make_manifest(
             limit=last.limit if last else None,
             ledger_entries=[one.entry for one in receipts],
             ledger_head=(receipts[0].head or None) if receipts else None,
-            draws=1,
             noise=noise.description,
         ),
         fidelity=FidelityRecord(
@@ -114,7 +113,9 @@ def conditions(plan: Plan, facts: Sequence[Fact]) -> dict[str, list[str]]:
 
 def earlier_conditions(receipts: Sequence[Receipt]) -> list[str]:
     """Conditions of earlier releases of the network, each once."""
-    found = [one for details in (receipts[0].earlier if receipts else ()) for one in details.get("given", [])]
+    own = {one.entry for one in receipts}
+    charges = [entry for entry in (receipts[-1].earlier if receipts else ()) if entry.number not in own]
+    found = [words for entry in charges for words in entry.details.get("given", [])]
     return list(dict.fromkeys(found))
 
 

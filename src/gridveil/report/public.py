@@ -160,7 +160,8 @@ def _conditions(privacy: Privacy) -> list[str]:
         )
     elif cost is not None:
         words.append(
-            f"The dispatch cost was not asked for, since the noisy lines tell it well enough: {number(cost.epsilon)} "
+            "The dispatch cost was not asked for: by how its cost answers to each line, the noisy network tells it as "
+            f"well as a noisy answer would, unless the noise has hidden a bottleneck. {number(cost.epsilon)} "
             f"of the planned ε = {number(privacy.epsilon)} was not spent."
         )
     if privacy.given:

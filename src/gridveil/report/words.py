@@ -55,7 +55,7 @@ def changes(epsilon: float, alpha: float, mechanism: str) -> list[str]:
     if mechanism != "log":
         return []
     found = [f"{words}: {number(epsilon * distance, 2)}" for words, distance in cost_of_changes(alpha)]
-    return [f"What that is for one line (the loss, of which odds change by the exponential): {'; '.join(found)}."]
+    return [f"What that is for one line (the loss by its noise; odds change by its exponential): {'; '.join(found)}."]
 
 
 GENERAL = (
