@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import IntEnum
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from rich.console import Console
@@ -18,8 +20,9 @@ from gridveil.errors import CertificateFailed, GridVeilError, RepairFailed, Solv
 
 INTERNAL = "INTERNAL: compares with the original network; not for publication"
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+# no emoji: a path such as root:x:0 is printed as it is
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
 
 
 class Exit(IntEnum):
@@ -69,8 +72,16 @@ def reporting(as_json: bool) -> Iterator[None]:
             raise
         _report(
             as_json, Exit.INTERNAL,
-            f"internal failure, {type(error).__name__}: {error}; set GRIDVEIL_DEBUG=1 for details and report it",
+            f"internal failure, {_what(error)}; set GRIDVEIL_DEBUG=1 for details and report it",
         )  # fmt: skip
+
+
+def _what(error: Exception) -> str:
+    """What failed and where; words that nobody foresaw may quote what is protected, those of the system do not."""
+    if isinstance(error, OSError | ImportError):
+        return f"{type(error).__name__}: {error}"
+    place = extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
 
 
 def _flush() -> None:
