@@ -1,4 +1,4 @@
-"""Run a study on a Dask cluster that already exists. Here it is a local one; yours has another address.
+"""Run a study on a Dask cluster that already exists. Here it is a local one; yours has other credentials.
 
 python examples/study_on_a_cluster.py [DIRECTORY]
 """
@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from distributed import LocalCluster
+from distributed.security import Security
 
 from gridveil.study.catalogue import STUDIES
 from gridveil.study.runner import run_study
@@ -18,10 +19,14 @@ from gridveil.study.runner import run_study
 def main() -> None:
     """Run the same study twice: the second time there is nothing left to do."""
     out = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()) / "cluster"
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
+    security = Security.temporary()
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", security=security
+    ) as cluster:  # fmt: skip
         for _ in range(2):
             made = run_study(
                 STUDIES["costs"], out, cases=["case14_ieee"], draws=2, scheduler=cluster.scheduler_address,
+                security=security,
                 settings={"mechanism": ("log", "additive"), "alpha": (0.1,)},
             )  # fmt: skip
             print(f"{made.run} tasks run, {made.done_before} were done before, {made.failed} failed")

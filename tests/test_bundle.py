@@ -131,7 +131,7 @@ def test_the_manifest_has_the_head_at_the_first_charge(tmp_path: Path, monkeypat
     made = release(split(gv.load("case5")), gv.Plan(1.0, 0.1, 0.01), book, PretendExact(3), workshop=Workshop)
     assert made.manifest.privacy.ledger_entries == [3, 5] and made.manifest.privacy.ledger_head == "a" * 64
     verdict = gv.verify(made.write(tmp_path / "out"))
-    assert verdict.passed and verdict.word["ledger"] == "entries 1, 2, head aaaaaaaaaaaaaaaa…"
+    assert verdict.passed and verdict.word["ledger"] == "entries 3, 5, head aaaaaaaaaaaaaaaa…"
 
 
 # ---- one file ----

@@ -76,7 +76,6 @@ def test_version() -> None:
 def test_bad_input(as_json: bool, tiny_file: Callable[..., Path]) -> None:
     path = tiny_file(append="mpc.bus(:, [3, 4]) = 0;\n")
     result = run("opf", str(path), *["--json"] * as_json, code=2)
-    assert "[3, 4]" in result.stderr
     assert "savecase" in result.stderr.replace("\n", " ")
     if as_json:
         assert json.loads(result.stdout)["exit_code"] == 2
@@ -108,7 +107,8 @@ def test_internal_failure(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(opf_command, "solve_opf", fail)
     result = run("opf", "case5", "--json", code=1)
-    assert "planted" in json.loads(result.stdout)["error"]
+    assert "internal failure, ZeroDivisionError in test_cli.py, line" in json.loads(result.stdout)["error"]
+    assert "planted" not in result.output  # it might be a number of the network
     monkeypatch.setenv("GRIDVEIL_DEBUG", "1")
     assert isinstance(runner.invoke(app, ["opf", "case5"]).exception, ZeroDivisionError)
 

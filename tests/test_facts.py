@@ -261,7 +261,9 @@ def test_whatever_fails_after_a_charge_says_what_is_spent(tmp_path: Path) -> Non
             raise ValueError("a bug")
 
     book = gv.Ledger.open(tmp_path / "l.db")
-    with pytest.raises(ReleaseError, match=r"internal failure, ValueError.*spent all the same: .* loss 0\.8"):
+    with pytest.raises(
+        ReleaseError, match=r"internal failure, ValueError in test_facts.*spent all the same: .* loss 0\.8"
+    ):
         release(split(gv.load("case14")), gv.Plan(1.0, 0.1, 0.01), book, workshop=Broken)
     assert charged(book) == [0.8]
 

@@ -212,7 +212,7 @@ def test_tables_parse_as_python_does(rows: list[list[str]], between: str, after:
     source, item = as_source("".join(between.join(row) + after for row in rows))
     expected = [[float(token) for token in row] for row in rows]
     for small in (0, 1 << 15):  # with the fast parser, and without
-        with patch.object(numbers, "_SMALL", small):
+        with patch.object(numbers, "_SMALL", small), patch.object(numbers, "_TINY", small):
             assert np.array_equal(numbers.parse_matrix(source, item), np.array(expected), equal_nan=True)
 
 
@@ -230,8 +230,20 @@ def test_fast_way_never_reads_what_the_careful_way_refuses(body: str) -> None:
 
 def test_large_table_is_cut_at_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numbers, "_PIECE", 7)
+    monkeypatch.setattr(numbers, "_TINY", 0)
     source, item = as_source("1 2 3;\n4 5 6; 7 8 9\n\n  % note\n10 11 12")
     assert numbers.parse_matrix(source, item).tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]]
+
+
+@pytest.mark.parametrize(
+    "body", ["1 2; 3 4; 5 6; 7 8;", "1 2; 3 4 % ; 9 9; 9 9; 9 9;\n5 6; 7 8", "1 2; 3 4 ... ; 9 9; 9 9;\n; 5 6; 7 8"]
+)
+def test_a_long_line_is_cut_at_rows(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    """... which comments and continuations do not begin."""
+    monkeypatch.setattr(numbers, "_TINY", 0)
+    for size in range(1, len(body)):
+        monkeypatch.setattr(numbers, "_PIECE", size)
+        assert numbers.parse_matrix(*as_source(body)).tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
 
 
 def test_reading_imports_no_solver() -> None:

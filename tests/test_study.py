@@ -237,7 +237,7 @@ def test_a_cluster_may_grow(tmp_path: Path) -> None:
     with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]
         timer = Timer(0.5, lambda: cluster.scale(8))
         timer.start()
-        done = run_study(LINGERS, tmp_path, draws=40, scheduler=cluster.scheduler_address)
+        done = run_study(LINGERS, tmp_path, draws=40, scheduler=cluster.scheduler_address, insecure=True)
         timer.join()
     assert (done.run, done.failed) == (80, 0)
     assert RUNNING["most"] > AHEAD
@@ -326,7 +326,7 @@ def test_an_existing_cluster(tmp_path: Path) -> None:
             client.wait_for_workers(2, timeout=60)
         arguments = ["study", "costs", "--cases", "case5", "--draws", "1", "--set", "mechanism=log"]
         run = CliRunner().invoke
-        there = run(app, [*arguments, "--scheduler", address, "--out", str(tmp_path / "a"), "--json"])
+        there = run(app, [*arguments, "--scheduler", address, "--insecure", "--out", str(tmp_path / "a"), "--json"])
         assert there.exit_code == 0, there.output
         assert json.loads(there.stdout)["run"] == 8
         here = run(app, [*arguments, "--workers", "1", "--out", str(tmp_path / "b"), "--json"])
@@ -354,7 +354,10 @@ def test_an_existing_cluster(tmp_path: Path) -> None:
         (["attacks", "--out", "X", "--set", "mechanism=laplace"], "no mechanism 'laplace' for 'attacks'"),
         (["costs", "--out", "X", "--set", "beta=2"], "would allow any cost"),
         (["attack-score", "--out", "X", "--set", "steps=40"], "give 31 or less"),
-        (["costs", "--out", "X", "--cases", "case5", "--scheduler", "tcp://127.0.0.1:9"], "no Dask scheduler answers"),
+        (
+            ["costs", "--out", "X", "--cases", "case5", "--scheduler", "tcp://127.0.0.1:9", "--insecure"],
+            "no Dask scheduler answers",
+        ),
     ],
 )
 def test_bad_input(tmp_path: Path, arguments: list[str], words: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from traceback import extract_tb
 
 
 class GridVeilError(Exception):
@@ -96,3 +97,11 @@ class ReportError(GridVeilError):
 
 class StudyError(GridVeilError):
     """A study cannot be run or read as asked; results that exist are never overwritten or mixed."""
+
+
+def unforeseen(error: BaseException) -> str:
+    """What failed and where; words that nobody foresaw may quote what is protected, those of the system do not."""
+    if isinstance(error, OSError | ImportError) or error.__traceback__ is None:
+        return f"{type(error).__name__}: {error}"
+    place = extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"

@@ -13,6 +13,7 @@ import numpy as np
 from gridveil.arrays import BoolArray, FloatArray
 from gridveil.casefile import columns as c
 from gridveil.casefile.case import Case
+from gridveil.casefile.columns import column_name
 from gridveil.casefile.numbers import row_line
 from gridveil.casefile.scan import Assignment, Source
 from gridveil.casefile.service import branches_in_service, bus_rows, buses_in_service, generators_in_service
@@ -89,7 +90,7 @@ def _check_generators(check: _Checker, case: Case) -> None:
     gen = case.gen
     if len(gen) == 0:
         return
-    _check_bus_exists(check, "gen", case, gen[:, c.GEN_BUS], "the generator")
+    _check_bus_exists(check, "gen", case, c.GEN_BUS)
     check.refuse("gen", np.isnan(gen[:, c.GEN_STATUS]), "the generator's status is NaN", "write 1 or 0")
     live = generators_in_service(case)
     _check_limits(check, "gen", gen, c.PMIN, c.PMAX, live)
@@ -101,7 +102,7 @@ def _check_branches(check: _Checker, case: Case) -> None:
     if len(branch) == 0:
         return
     for column in (c.FROM, c.TO):
-        _check_bus_exists(check, "branch", case, branch[:, column], "the line")
+        _check_bus_exists(check, "branch", case, column)
     check.refuse("branch", np.isnan(branch[:, c.BRANCH_STATUS]), "the line's status is NaN", "write 1 or 0")
     live = branches_in_service(case)
     loop = live & (branch[:, c.FROM] == branch[:, c.TO])
@@ -184,12 +185,11 @@ def _check_dclines(check: _Checker, case: Case) -> None:
         )
 
 
-def _check_bus_exists(check: _Checker, table: str, case: Case, number: FloatArray, who: str) -> None:
-    rows = np.flatnonzero(bus_rows(case, number) < 0)
-    if rows.size:
-        row = int(rows[0])
-        problem = f"{who} is at bus {number[row]:.15g}, which is not in mpc.bus ({table} row {row + 1})"
-        check.fail(table, row, problem, "correct the number or add the bus")
+def _check_bus_exists(check: _Checker, table: str, case: Case, column: int) -> None:
+    """The number itself is not shown: where a row has lost a cell, it is another column's value."""
+    nowhere = bus_rows(case, getattr(case, table)[:, column]) < 0
+    problem = f"{column_name(table, column)} names a bus that is not in mpc.bus"
+    check.refuse(table, nowhere, problem, "correct the number or add the bus")
 
 
 def _one_of(values: FloatArray, *allowed: int) -> BoolArray:
@@ -207,12 +207,12 @@ def _ordinary(r: FloatArray, x: FloatArray, ratio: FloatArray) -> BoolArray:
 
 
 def _check_finite(check: _Checker, table: str, values: FloatArray, column: int, live: BoolArray) -> None:
-    name = c.MEANING[table][column]
+    name = column_name(table, column)
     check.refuse(table, live & ~np.isfinite(values[:, column]), f"{name} is Inf or NaN", "write a plain number")
 
 
 def _check_limits(check: _Checker, table: str, values: FloatArray, low: int, high: int, live: BoolArray) -> None:
-    names = c.MEANING[table][low], c.MEANING[table][high]
+    names = column_name(table, low), column_name(table, high)
     nan = np.isnan(values[:, low]) | np.isnan(values[:, high])
     check.refuse(table, live & nan, f"{names[0]} or {names[1]} is NaN", "write a number, Inf or -Inf")
     endless = live & ((values[:, low] == np.inf) | (values[:, high] == -np.inf))

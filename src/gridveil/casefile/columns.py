@@ -34,3 +34,9 @@ MEANING = {
     "gencost": ("model", "startup", "shutdown", "n"),
 }  # fmt: skip
 """Table -> the header names of its leading columns, for the writer and for error messages."""
+
+
+def column_name(table: str, column: int) -> str:
+    """What a column (0-based) is called in the table's header, or its number."""
+    names = MEANING.get(table, ())
+    return names[column] if column < len(names) else f"column {column + 1}"

@@ -2,14 +2,17 @@
 
 The fast way hands whole tables to SciPy's Matrix Market parser (C++, correctly rounded). That parser ignores what
 follows a number on its line, so the text is first shown to hold nothing that it could skip. Whatever fails that test,
-or parses oddly, goes the careful way, which reads cell by cell and can name the line of a fault.
+or parses oddly, goes the careful way, which reads cell by cell and can name the line of a fault. It names the column
+too, but never shows the cell: logs are not the place for what a case protects.
 """
 
 from __future__ import annotations
 
 import io
 import re
+from array import array
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,23 +20,22 @@ from numpy.typing import NDArray
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.casefile.case import Cell
-from gridveil.casefile.scan import Assignment, Source
-from gridveil.errors import CaseFileError
+from gridveil.casefile.columns import column_name
+from gridveil.casefile.scan import STRING, Assignment, Source
 
 Bytes: TypeAlias = NDArray[np.uint8]
 
 _COMMENT = re.compile(rb"%[^\n]*")
-_CONTINUATION = re.compile(rb"\.\.\.[^\n]*(?:\n|$)")
-_NUMBER = re.compile(rb"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[Ii]nf|[Nn]a[Nn])")
+_NUMBER = re.compile(rb"[-+]?(?:(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+|[Ii]nf|[Nn]a[Nn])")
 _STRAY_COMMA = re.compile(rb",[ \t]*,|(?:^|[;\n])[ \t]*,")
-_ROW_BREAK = re.compile(rb"[;\n]")
 _CELL_TOKEN = re.compile(
-    rb"(?P<string>'(?:[^'\n]|'')*'|\"(?:[^\"\n]|\"\")*\")|(?P<blank>[ \t\r,]+|\.\.\.[^\n]*\n|%[^\n]*)"
+    rb"(?P<string>" + STRING + rb")|(?P<blank>[ \t\r,]+|\.\.\.[^\n]*\n|%[^\n]*)"
     rb"|(?P<end>[;\n])|(?P<word>[^\s;,'\"%]+)"
 )
 
 _PIECE = 1 << 22  # bytes; bounds what the parser needs beside the text, at no cost in speed
 _SMALL = 1 << 15
+_TINY = 1 << 8  # bytes; the fast way costs more than these take, and a file may hold very many such tables
 _DIGITS = b"0123456789"
 _SEPARATORS = b" \t\r\n;,"
 _TO_LINES = bytes.maketrans(b" \t\r;,", b"\n\n\n\n\n")
@@ -45,6 +47,8 @@ _EXPONENT_SIGN = _NEIGHBOURS[-2:]
 
 def parse_matrix(source: Source, item: Assignment) -> FloatArray:
     """A numeric table as a 2-D array; ragged rows and non-numbers are errors with their line."""
+    if item.stop - item.start < _TINY:
+        return _parse_cells(source, item)
     parts: list[FloatArray] = []
     for piece in _pieces(source.text, item.start, item.stop):
         body = _COMMENT.sub(b"", piece) if b"%" in piece else piece
@@ -60,17 +64,23 @@ def parse_matrix(source: Source, item: Assignment) -> FloatArray:
 
 
 def _pieces(text: bytes, start: int, stop: int) -> Iterator[bytes]:
-    """The lines between two offsets, about `_PIECE` bytes of them at a time."""
+    """The rows between two offsets, about `_PIECE` bytes of them at a time: whole lines, or of a long line a part."""
     while start < stop:
-        end = text.find(b"\n", start + _PIECE, stop) + 1 or stop
+        first, last = start + _PIECE, min(start + 2 * _PIECE, stop)
+        end = text.find(b"\n", first, last) + 1
+        if not end and (row := text.find(b";", first, last) + 1):
+            line = text.rfind(b"\n", start, row) + 1 or start
+            # a semicolon ends a row unless it stands in a comment; what has a continuation goes the careful way anyhow
+            end = row if text.find(b"%", line, row) < 0 else 0
+        end = end or text.find(b"\n", first, stop) + 1 or stop
         yield text[start:end]
         start = end
 
 
 def row_line(source: Source, item: Assignment, row: int) -> int:
     """Line of the file on which row `row` (0-based) of a table begins; only errors pay for this."""
-    lines = [line for line, _ in _rows(source, item)]
-    return lines[row] if row < len(lines) else source.line_at(item.start)
+    there = next(islice(_rows(source, item), row, None), None)
+    return source.line_at(item.start if there is None else there[0])
 
 
 def _parse_regular(body: bytes) -> FloatArray | None:
@@ -152,48 +162,45 @@ def _digit(characters: Bytes) -> BoolArray:
     return result
 
 
-def _rows(source: Source, item: Assignment) -> list[tuple[int, list[bytes]]]:
-    """(line, cells) of each non-empty row, comments and continuations resolved."""
-    body = source.text[item.start : item.stop]
-    # Comments and continuations keep their length, so that offsets into the body stay true.
-    body = _COMMENT.sub(lambda match: b" " * len(match[0]), body)
-    body = _CONTINUATION.sub(lambda match: b" " * len(match[0]), body)
-    result: list[tuple[int, list[bytes]]] = []
-    line, counted, begin = source.line_at(item.start), item.start, 0
-    for stop in [match.start() for match in _ROW_BREAK.finditer(body)] + [len(body)]:
-        cells = body[begin:stop].replace(b",", b" ").split()
-        if cells:
-            first = item.start + begin + len(body[begin:stop]) - len(body[begin:stop].lstrip(_SEPARATORS))
-            line += source.text.count(b"\n", counted, first)
-            counted = first
-            result.append((line, cells))
-        begin = stop + 1
-    return result
+def _rows(source: Source, item: Assignment) -> Iterator[tuple[int, list[bytes]]]:
+    """(offset of its line, cells) of each non-empty row, comments and continuations resolved, a line at a time."""
+    cells: list[bytes] = []
+    begins = position = item.start
+    while position < item.stop:
+        end = source.text.find(b"\n", position, item.stop) + 1 or item.stop
+        code, dots, _ = source.text[position:end].partition(b"%")[0].partition(b"...")
+        if b"," in code and _STRAY_COMMA.search(code):
+            source.fail(position, f"a cell of {item.field} is empty", "write a number between the commas")
+        rows = code.split(b";")
+        for number, row in enumerate(rows, 1):
+            there = row.replace(b",", b" ").split()
+            begins = begins if cells else position
+            cells += there
+            if cells and not (dots and number == len(rows)):
+                yield begins, cells
+                cells = []
+        position = end
+    if cells:
+        yield begins, cells
 
 
 def _parse_cells(source: Source, item: Assignment) -> FloatArray:
-    rows = _rows(source, item)
-    if not rows:
-        return np.empty((0, 0))
-    width = len(rows[0][1])
-    body = _COMMENT.sub(lambda match: b" " * len(match[0]), source.text[item.start : item.stop])
-    if stray := _STRAY_COMMA.search(body):
-        source.fail(
-            item.start + stray.end() - 1, f"a cell of {item.field} is empty", "write a number between the commas"
-        )
-    for line, cells in rows:
+    values, width = array("d"), 0
+    for offset, cells in _rows(source, item):
+        width = width or len(cells)
         if len(cells) != width:
-            raise CaseFileError(
-                source.path, line, f"this row of {item.field} has {len(cells)} columns where the first has {width}",
+            source.fail(
+                offset, f"this row of {item.field} has {len(cells)} columns where the first has {width}",
                 "give every row of the table the same number of columns",
             )  # fmt: skip
-        for cell in cells:
+        for column, cell in enumerate(cells):
             if _NUMBER.fullmatch(cell) is None:
-                raise CaseFileError(
-                    source.path, line, f"'{cell.decode()}' in {item.field} is not a number",
+                source.fail(
+                    offset, f"{column_name(item.field, column)} in {item.field} is not a number",
                     "write a plain decimal number, Inf or NaN there",
                 )  # fmt: skip
-    return np.array([[float(cell) for cell in cells] for _, cells in rows])
+        values.extend(map(float, cells))
+    return np.array(values).reshape(-1, width) if width else np.empty((0, 0))
 
 
 def parse_cell(source: Source, item: Assignment) -> Cell:
@@ -212,9 +219,7 @@ def parse_cell(source: Source, item: Assignment) -> Cell:
         elif token["word"] is not None:
             if _NUMBER.fullmatch(token["word"]) is None:
                 source.fail(
-                    position,
-                    f"'{token['word'].decode()}' in {item.field} is neither a string nor a number",
-                    "quote it with '",
+                    position, f"a cell of {item.field} is neither a string nor a number", "quote each string with '"
                 )
             row.append(float(token["word"]))
         elif token["end"] is not None and row:

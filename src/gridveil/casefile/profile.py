@@ -1,6 +1,7 @@
 """Profiles on disk, CSV or Parquet: `step, bus, p_mw, q_mvar`, or one `scale` of all loads per step.
 
-Buses that a step does not name keep their base load. Steps count from 0 or 1 and none may be missing.
+Buses that a step does not name keep their base load. Steps count from 0 or 1 and none may be missing. Messages name
+steps and buses, and show no text of the file: it may be another file than was meant.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NoReturn
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
+from gridveil.casefile.regular import refuse_size, regular_bytes
 from gridveil.errors import CaseFileError
 from gridveil.grid import PublicGrid
 from gridveil.grid.profile import Profile, scaled
@@ -25,15 +27,10 @@ SCALES = ("step", "scale")
 def read_profile(path: Path | str, grid: PublicGrid) -> Profile:
     """The demand of every step for a grid, in per unit."""
     path = Path(path)
-    if not path.is_file():
-        raise CaseFileError(path, None, "there is no such file", "give a CSV or Parquet file of demands")
+    content = regular_bytes(path, "give a CSV or Parquet file of demands")
     if path.suffix.lower() in (".parquet", ".pq"):
-        return _profile(_Table(path, *_parquet(path)), grid)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise CaseFileError(path, None, f"it cannot be read ({error.strerror})", "check its permissions") from error
-    return read_csv_bytes(path, data, grid)
+        return _profile(_Table(path, *_parquet(path, content)), grid)
+    return read_csv_bytes(path, content, grid)
 
 
 def read_csv_bytes(path: Path, data: bytes, grid: PublicGrid) -> Profile:
@@ -81,10 +78,6 @@ class _Table:
 
     def __init__(self, path: Path, columns: Mapping[str, FloatArray], lines: Sequence[int] | None) -> None:
         self.path, self.columns, self.lines = path, columns, lines
-        if set(columns) not in (set(LOADS), set(SCALES)):
-            self.fail(
-                None, f"the columns are {', '.join(columns) or 'missing'}", f"give {', '.join(LOADS)} or step, scale"
-            )
         if len(columns["step"]) == 0:
             self.fail(None, "there is no row", "give at least one step")
 
@@ -106,7 +99,7 @@ class _Table:
         values = self.columns[name]
         wrong = ~(np.abs(values) < 1e15) | (values != np.round(np.where(np.isfinite(values), values, 0.5)))
         for row in np.flatnonzero(wrong)[:1].tolist():
-            self.fail(row, f"'{values[row]:g}' is no {name}", f"number every {name} with a whole number")
+            self.fail(row, f"the {name} is no whole number", f"number every {name} with a whole number")
         return values.astype(np.int64)
 
     def once(self, *keys: IntArray) -> None:
@@ -132,45 +125,51 @@ def _horizon(table: _Table, step: IntArray) -> tuple[int, int]:
     return first, last - first + 1
 
 
-def _csv(path: Path, data: bytes) -> tuple[dict[str, FloatArray], list[int]]:
+def _csv(path: Path, content: bytes) -> tuple[dict[str, FloatArray], list[int]]:
     try:
-        reader = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))
         rows = [(reader.line_num, row) for row in reader if row]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise CaseFileError(path, None, f"it cannot be read ({error})", "give a CSV file in UTF-8") from error
-    names = [name.strip().lower() for name in rows[0][1]] if rows else []
-    _refuse_twice(path, names)
+        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise CaseFileError(path, None, f"it cannot be read ({why})", "give a CSV file in UTF-8") from None
+    names = _names(path, rows[0][1] if rows else [])
     values = np.empty((len(names), max(len(rows) - 1, 0)))
     for at, (line, row) in enumerate(rows[1:]):
         if len(row) != len(names):
             raise CaseFileError(path, line, f"{len(row)} values under {len(names)} names", "write one value per name")
-        try:
-            values[:, at] = [float(cell.replace("_", "?")) for cell in row]  # Python's 1_000 is nobody else's number
-        except ValueError:
-            raise CaseFileError(
-                path, line, f"'{','.join(row)}' has a cell that is no number", "write numbers"
-            ) from None
+        for name, column, cell in zip(names, values, row, strict=True):
+            try:
+                column[at] = float(cell.replace("_", "?"))  # Python's 1_000 is nobody else's number
+            except ValueError:
+                raise CaseFileError(path, line, f"{name} is not a number", "write numbers") from None
     return dict(zip(names, values, strict=True)), [line for line, _ in rows[1:]]
 
 
-def _refuse_twice(path: Path, names: Sequence[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise CaseFileError(path, None, f"there are two columns named {name}", "keep one of them")
+def _names(path: Path, header: Sequence[str]) -> list[str]:
+    """The columns, which must be those of a profile, each once."""
+    names = [name.strip().lower() for name in header]
+    if sorted(names) not in (sorted(LOADS), sorted(SCALES)):
+        wanted = f"name them {', '.join(LOADS)} in the first line, or step, scale"
+        raise CaseFileError(path, None, "the columns are not those of a profile", wanted)
+    return names
 
 
-def _parquet(path: Path) -> tuple[dict[str, FloatArray], None]:
+def _parquet(path: Path, content: bytes) -> tuple[dict[str, FloatArray], None]:
     try:
         # an extra: only those who have Parquet files need it
-        from pyarrow import ArrowException, compute, float64, parquet
+        from pyarrow import ArrowException, BufferReader, compute, float64, parquet
     except ImportError:
         raise CaseFileError(
             path, None, "reading Parquet needs pyarrow", "install gridveil[parquet], or give a CSV file"
         ) from None
     try:
-        table = parquet.read_table(path)
-        _refuse_twice(path, [name.strip().lower() for name in table.column_names])
-        columns = {name.strip().lower(): compute.cast(table[name], float64()).to_numpy() for name in table.column_names}
-    except (ArrowException, OSError) as error:
-        raise CaseFileError(path, None, f"it is no readable Parquet file ({error})", "write it again") from error
-    return columns, None
+        with parquet.ParquetFile(BufferReader(content)) as file:
+            names = _names(path, file.schema_arrow.names)
+            refuse_size(path, file.metadata.num_rows * len(names) * 8)  # compressed, it may be very small
+            table = file.read()
+        columns = [compute.cast(column, float64()).to_numpy() for column in table.columns]
+    except (ArrowException, OSError):  # what they say may show a cell
+        raise CaseFileError(
+            path, None, "it is no readable Parquet file, or has a column that is no number", "write it again"
+        ) from None
+    return dict(zip(names, columns, strict=True)), None

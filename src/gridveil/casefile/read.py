@@ -19,7 +19,10 @@ _USER_TERMS = ("A", "l", "u", "N", "fparm", "H", "Cw", "z0", "zl", "zu", "user_c
 
 
 def read(path: Path | str) -> Case:
-    """Read a MATPOWER version-2 case file. Every fault is a `CaseFileError` with the line and what to do."""
+    """Read a MATPOWER version-2 case file. Every fault is a `CaseFileError` with the line and what to do.
+
+    A file of more than 512 MB is refused, unless GRIDVEIL_MAX_SIZE (in MB) in the environment says otherwise.
+    """
     return _case(load(Path(path)))
 
 
@@ -30,7 +33,7 @@ def read_bytes(path: Path | str, data: bytes) -> Case:
 
 def _case(source: Source) -> Case:
     script = scan(source)
-    fields = {item.field: item for item in script.assignments}
+    fields = script.fields
     _check_version(source, fields)
     tables = {name: _table(source, fields, name) for name in _TABLES}
     extras = {
@@ -61,7 +64,7 @@ def _check_version(source: Source, fields: dict[str, Assignment]) -> None:
         )
     version = source.text[item.start : item.stop].decode().strip()
     if version not in ("2", "2.0"):
-        source.fail(item.start, f"the case is of version {version!r}", "convert it to version '2' with savecase()")
+        source.fail(item.start, "mpc.version is not '2'", "convert it to version '2' with savecase()")
 
 
 def _base_mva(source: Source, fields: dict[str, Assignment]) -> float:

@@ -1,7 +1,9 @@
 """MATLAB text -> the assignments in it. Nothing is executed: what is not a literal assignment is an error.
 
 The scanner walks the top level of the file statement by statement and skips over table bodies without looking inside,
-so its cost does not grow with the number of table cells. `casefile.numbers` parses the bodies.
+so its cost does not grow with the number of table cells. `casefile.numbers` parses the bodies. Whatever the text is,
+time and memory are linear in its length: repetitions are possessive (`++`), and a line is looked at once. No message
+shows a piece of the text: it may be a number that is to be protected.
 """
 
 from __future__ import annotations
@@ -11,20 +13,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from gridveil.casefile.regular import regular_bytes
 from gridveil.errors import CaseFileError
 
-_GAP = rb"(?:[ \t]|\.\.\.[^\n]*\n)*"
-_BLANK = re.compile(rb"(?:[\s;,]|%[^\n]*|\.\.\.[^\n]*\n)+")
+_GAP = rb"(?:[ \t]++|\.\.\.[^\n]*\n)*+"
+_BLANK = re.compile(rb"(?:[\s;,]++|%[^\n]*|\.\.\.[^\n]*\n)++")
 _FUNCTION = re.compile(
     rb"function\b" + _GAP + rb"(?:(\[[^\]\n]*\]|\w+)" + _GAP + rb"=" + _GAP + rb")?(\w+)" + _GAP + rb"(?:\([^)]*\))?"
 )
-_ASSIGNMENT = re.compile(rb"(\w+)(?:\.(\w+))?[ \t]*=(?!=)" + _GAP)
+_ASSIGNMENT = re.compile(rb"([A-Za-z]\w*+)(?:\.([A-Za-z]\w*+))?[ \t]*+=(?!=)" + _GAP)
 _SCALAR = re.compile(
-    rb"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[Ii]nf|[Nn]a[Nn])(?=[ \t]*(?:[;,%\n]|$))"
+    rb"[-+]?(?:(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+|[Ii]nf|[Nn]a[Nn])(?=[ \t]*+(?:[;,%\n]|$))"
 )
-_STRING = re.compile(rb"'((?:[^'\n]|'')*)'|\"((?:[^\"\n]|\"\")*)\"")
+STRING = rb"'(?:[^'\n]++|'')*+'|\"(?:[^\"\n]++|\"\")*+\""
+_STRING = re.compile(STRING)
+_OF_A_TABLE = re.compile(STRING + rb"|%|\.\.\.|[\]}\n]")
 _IF = re.compile(rb"if[ \t(]+(\w+)[ \t)]*(?=[;,%\n])")
-_BLOCK_WORD = re.compile(rb"(^[ \t]*)?\b(if|for|parfor|while|switch|try|function|else|elseif|end)\b", re.MULTILINE)
+_OF_A_BLOCK = re.compile(
+    STRING + rb"|%[^\n]*|(^[ \t]*+)?+\b(if|for|parfor|while|switch|try|function|else|elseif|end)\b", re.MULTILINE
+)
 _BLOCK_COMMENT_MARK = re.compile(rb"^[ \t]*%([{}])[ \t]*$", re.MULTILINE)
 _LAST_WORDS = re.compile(rb"(?:return\b[\s;,]*)?(?:end\b)?")
 _FIELD = re.compile(rb"^[ \t]*\w+\.\w+[ \t]*=", re.MULTILINE)
@@ -63,20 +70,12 @@ class Script:
     """What a case file says, before any number is parsed."""
 
     name: str
-    assignments: tuple[Assignment, ...]
+    fields: dict[str, Assignment]
 
 
 def load(path: Path) -> Source:
     """The text of a file."""
-    try:
-        text = path.read_bytes()
-    except FileNotFoundError:
-        advice = "check the path, or list shipped cases with 'gridveil cases'"
-        raise CaseFileError(path, None, "there is no such file", advice) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise CaseFileError(path, None, f"the file cannot be read ({reason})", "check its permissions") from None
-    return clean(path, text)
+    return clean(path, regular_bytes(path, "check the path, or list shipped cases with 'gridveil cases'"))
 
 
 def clean(path: Path, text: bytes) -> Source:
@@ -99,33 +98,34 @@ def clean(path: Path, text: bytes) -> Source:
 
 def _without_block_comments(source: Source) -> Source:
     """Blank out `%{ ... %}`, which nest; lines keep their numbers."""
-    pieces, depth, kept, opened = [], 0, 0, 0
+    text, depth, kept, opened = bytearray(), 0, 0, 0
     for mark in _BLOCK_COMMENT_MARK.finditer(source.text):
         if mark[1] == b"{":
             if depth == 0:
-                pieces.append(source.text[kept : mark.start()])
+                text += source.text[kept : mark.start()]
                 opened = mark.start()
             depth += 1
         elif depth:
             depth -= 1
             if depth == 0:
-                pieces.append(b"\n" * source.text.count(b"\n", opened, mark.end()))
+                text += b"\n" * source.text.count(b"\n", opened, mark.end())
                 kept = mark.end()
     if depth:
         source.fail(opened, "this block comment never ends", "close it with a line that holds only %}")
-    return Source(source.path, b"".join([*pieces, source.text[kept:]]))
+    text += source.text[kept:]
+    return Source(source.path, bytes(text))
 
 
 def scan(source: Source) -> Script:
     """Split a file into its literal assignments; anything that computes is refused with its line."""
     name, struct = source.path.stem, "mpc"
-    found: list[Assignment] = []
+    found: dict[str, Assignment] = {}
     constants: dict[bytes, float] = {}
     position = 0
     while True:
         position = _skip_blank(source.text, position)
         if position == len(source.text):
-            return Script(name, tuple(found))
+            return Script(name, found)
         if not found and (function := _FUNCTION.match(source.text, position)):
             name, struct = _function_header(source, function)
             position = function.end()
@@ -138,12 +138,12 @@ def scan(source: Source) -> Script:
         if (last := _LAST_WORDS.match(source.text, position)) and last.end() > position:
             if _skip_blank(source.text, last.end()) != len(source.text):
                 _refuse_statement(source, position)
-            return Script(name, tuple(found))
+            return Script(name, found)
         position = _assignment(source, position, struct, found, constants)
 
 
 def _assignment(
-    source: Source, position: int, struct: str, found: list[Assignment], constants: dict[bytes, float]
+    source: Source, position: int, struct: str, found: dict[str, Assignment], constants: dict[bytes, float]
 ) -> int:
     """Note the literal assignment at `position` and return where it ends; refuse anything else."""
     target = _ASSIGNMENT.match(source.text, position)
@@ -157,9 +157,9 @@ def _assignment(
     else:
         if target[1].decode() != struct:
             _refuse_statement(source, position)
-        if any(item.field == other.field for other in found):
+        if item.field in found:
             source.fail(position, f"{struct}.{item.field} is assigned twice", "keep one of the two")
-        found.append(item)
+        found[item.field] = item
     end = item.stop + (0 if item.kind == "scalar" else 1)
     if not _ends_statement(source.text, end):
         _refuse_statement(source, position)
@@ -205,26 +205,24 @@ def _literal(source: Source, target: re.Match[bytes]) -> Assignment | None:
 
 def _closing(source: Source, start: int, bracket: bytes, field: str) -> int:
     """Offset of the bracket that closes the one at `start`, not fooled by comments and strings."""
-    text, position = source.text, start + 1
-    while True:
-        stop = text.find(bracket, position)
-        if stop < 0:
+    text, position, stop = source.text, start + 1, -1
+    while stop < 0:
+        there = text.find(bracket, position)
+        if there < 0:
             source.fail(
                 start,
                 f"the table {field} opens here and never ends",
                 f"the file looks truncated: add the closing '{bracket.decode()}'",
             )
-        line = text.rfind(b"\n", start, stop) + 1 or start + 1
-        end = text.find(b"\n", stop)
-        end = len(text) if end < 0 else end
-        before = _STRING.sub(lambda match: b" " * len(match[0]), text[line:end])
-        code = re.split(rb"%|\.\.\.", before, maxsplit=1)[0]
-        if len(code) <= stop - line:
-            position = end  # it stands in a comment, and so does the rest of the line
-        elif code[stop - line : stop - line + 1] == bracket:
-            break
-        else:
-            position = stop + 1
+        line = text.rfind(b"\n", position, there) + 1 or position
+        position = len(text)
+        for piece in _OF_A_TABLE.finditer(text, line):
+            if piece[0] == bracket:
+                stop = piece.start()
+                break
+            if piece[0] in (b"%", b"...", b"\n"):  # the rest of the line is a comment, or there is none
+                position = text.find(b"\n", piece.start()) + 1 or len(text)
+                break
     if text.find(b"=", start, stop) >= 0 and (inner := _FIELD.search(text, start, stop)):
         source.fail(
             inner.start(),
@@ -241,23 +239,18 @@ def _skip_dead_block(source: Source, match: re.Match[bytes], constants: dict[byt
     """
     if constants.get(match[1]) != 0.0:
         _refuse_statement(source, match.start())
-    depth, position = 1, match.end()
-    while position < len(source.text):
-        stop = source.text.find(b"\n", position)
-        stop = len(source.text) if stop < 0 else stop
-        code = _STRING.sub(b"", source.text[position:stop]).split(b"%")[0]
-        for word in _BLOCK_WORD.finditer(code):
-            if word[1] is None or word[2] in (b"else", b"elseif", b"function"):
-                _refuse_statement(source, match.start())
-            depth += -1 if word[2] == b"end" else 1
+    depth = 1
+    for piece in _OF_A_BLOCK.finditer(source.text, match.end()):
+        word = piece[2]
+        if word is None:  # a string or a comment
+            continue
+        if piece[1] is None or word in (b"else", b"elseif", b"function"):
+            _refuse_statement(source, match.start())
+        depth += -1 if word == b"end" else 1
         if depth == 0:
-            return stop
-        position = stop + 1
+            return piece.end()
     return source.fail(match.start(), "this 'if' has no 'end'", "the file looks truncated")
 
 
 def _refuse_statement(source: Source, position: int) -> NoReturn:
-    stop = source.text.find(b"\n", position)
-    statement = source.text[position : stop if stop >= 0 else None].decode().strip()
-    shown = statement if len(statement) <= 60 else statement[:57] + "..."
-    source.fail(position, f"'{shown}' is not a literal assignment, and this reader executes nothing", SAVECASE)
+    source.fail(position, "this is not a literal assignment, and this reader executes nothing", SAVECASE)

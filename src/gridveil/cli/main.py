@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
 from gridveil import __version__
+from gridveil.casefile.regular import DEFAULT_MB, MAX_SIZE
 from gridveil.cli.attack import attack
 from gridveil.cli.audit import audit
 from gridveil.cli.cases import cases
@@ -23,9 +25,11 @@ from gridveil.cli.profile import profile
 from gridveil.cli.release import release
 from gridveil.cli.report import figure, report
 from gridveil.cli.study import study
+from gridveil.cli.usage import Commands
 from gridveil.cli.verify import verify
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -48,11 +52,27 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def gridveil(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    max_size: Annotated[
+        float | None,
+        typer.Option(metavar="MB", min=0.001, envvar=MAX_SIZE, help=f"Largest input file; else {DEFAULT_MB}."),
+    ] = None,
 ) -> None:
     """Publish a power network for research without giving away its lines."""
+    if max_size is not None:
+        before = os.environ.get(MAX_SIZE)
+        os.environ[MAX_SIZE] = f"{max_size:g}"  # which reaches every reader, and the processes of a study
+        context.call_on_close(lambda: _set(MAX_SIZE, before))
+
+
+def _set(name: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
 
 
 def main() -> None:

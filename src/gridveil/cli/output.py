@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from gridveil.errors import CertificateFailed, GridVeilError, OtherFormat, RepairFailed, SolveError, Spent
+from gridveil.errors import CertificateFailed, GridVeilError, OtherFormat, RepairFailed, SolveError, Spent, unforeseen
 
 
 def _open_streams() -> None:
@@ -38,8 +38,9 @@ _open_streams()
 
 INTERNAL = "INTERNAL: compares with the original network; not for publication"
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+# no emoji: a path such as root:x:0 is printed as it is
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
 
 
 class Exit(IntEnum):
@@ -96,7 +97,7 @@ def reporting(as_json: bool) -> Iterator[None]:
             raise
         _report(
             as_json, Exit.INTERNAL,
-            f"internal failure, {type(error).__name__}: {error}; set GRIDVEIL_DEBUG=1 for details and report it",
+            f"internal failure, {unforeseen(error)}; set GRIDVEIL_DEBUG=1 for details and report it",
         )  # fmt: skip
 
 

@@ -21,6 +21,8 @@ from gridveil.study.declare import Setting, Study
 if TYPE_CHECKING:
     from gridveil.study.runner import Summary
 
+TlsOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Credentials for the scheduler (PEM).")]
+
 
 def study(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which study; none lists them.")] = None,
@@ -34,8 +36,14 @@ def study(
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes of the local cluster.")] = 2,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="An existing Dask scheduler, e.g. tcp://host:8786.")
+        str | None, typer.Option(metavar="ADDRESS", help="An existing Dask scheduler, e.g. tls://host:8786.")
     ] = None,
+    tls_ca: TlsOption = None,
+    tls_cert: TlsOption = None,
+    tls_key: TlsOption = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Use a scheduler without TLS, which only you can reach.")
+    ] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed tasks again.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
     as_json: JsonOption = False,
@@ -47,6 +55,7 @@ def study(
             return
         chosen = find(name)
         try:
+            from gridveil.study.cluster import credentials_of
             from gridveil.study.runner import run_study
         except ImportError as missing:
             raise StudyError(f"studies need {missing.name}; install gridveil[study]") from None
@@ -65,8 +74,9 @@ def study(
                 bar.update(line, completed=done, total=total, note=note)
 
             made = run_study(
-                chosen, out_dir, files, draws, given, workers, scheduler, retry_failed=retry_failed, progress=progress
-            )
+                chosen, out_dir, files, draws, given, workers, scheduler, credentials_of(tls_ca, tls_cert, tls_key),
+                insecure=insecure, retry_failed=retry_failed, progress=progress,
+            )  # fmt: skip
         if as_json:
             print_json({"status": "done", **asdict(made)})
         else:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, NoReturn
 
-from gridveil.errors import CertificateFailed, GridVeilError, LedgerError, RepairFailed, Spent
+from gridveil.errors import CertificateFailed, GridVeilError, LedgerError, RepairFailed, Spent, unforeseen
 from gridveil.privacy.composition import Assets, Charge
 from gridveil.privacy.ledger import Charged, Ledger, Receipt
 
@@ -103,7 +103,7 @@ def _words(failure: BaseException) -> str:
     named = kind_of(failure)
     if named != "internal failure":
         return f"the release was {named}" if named == "interrupted" else f"the release ran {named}"
-    return f"internal failure, {type(failure).__name__}: {failure}; set GRIDVEIL_DEBUG=1 for details and report it"
+    return f"internal failure, {unforeseen(failure)}; set GRIDVEIL_DEBUG=1 for details and report it"
 
 
 def _keep_outcome(purse: Purse, outcome: str, reason: str | None) -> None:

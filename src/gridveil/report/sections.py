@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from gridveil.errors import ReportError, StudyError
@@ -48,6 +48,8 @@ def read_studies(directory: Path) -> dict[str, Results]:
 
 def methods(study: Study, results: Results, directory: Path) -> str:
     """How a study was made, in a few sentences that only its own parameters decide."""
+    from gridveil.study.found import read_about  # noqa: PLC0415 - pyarrow is an extra
+
     settings = []
     for name in study.settings:
         values = [number(v, 6) if isinstance(v, float) else str(v) for v in ordered(results.values(name, failed=True))]
@@ -61,7 +63,7 @@ def methods(study: Study, results: Results, directory: Path) -> str:
     counts = sorted(len(found) for found in keyed.values())
     each = f"{counts[0]}" if counts and counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}" if counts else "no"
     declared = "" if len(draws) >= study.draws else f" (the study declares {study.draws})"
-    known = json.loads((directory / f"study={study.name}" / "_study.json").read_text(encoding="utf-8"))
+    known = read_about(directory / f"study={study.name}") or {"gridveil": "an unknown version"}
     return (
         f"Cases: {', '.join(results.values('case', failed=True))}. Settings, every combination: {'; '.join(settings)}"
         f"{'; fixed ' + ', '.join(given) if given else ''}. {each} draws of each combination{declared}: "
@@ -75,4 +77,14 @@ def section(name: str, results: Results) -> Section:
     """The figures and tables of one study."""
     if not results.rows:
         return Section()
-    return SECTIONS[name](results)
+    try:
+        made = SECTIONS[name](results)
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
+        lacking = [one for one in STUDIES[name].columns if any(row[one] is None for row in results.rows)]
+        if not lacking:
+            raise
+        raise ReportError(
+            f"results of {name} have rows without {', '.join(lacking)}, and nothing can be drawn; move the damaged "
+            "part away and run the study again"
+        ) from error
+    return replace(made, charts=tuple(chart for chart in made.charts if chart.panels))

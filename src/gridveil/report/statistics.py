@@ -48,8 +48,11 @@ class Results:
 
     @staticmethod
     def of(table: Any) -> Results:
-        """Split a study's Arrow table."""
-        rows: list[Row] = table.to_pylist()
+        """Split a study's Arrow table; a number that is not finite is none."""
+        rows: list[Row] = [
+            {name: None if isinstance(value, float) and not isfinite(value) else value for name, value in row.items()}
+            for row in table.to_pylist()
+        ]
         return Results(
             tuple(row for row in rows if row["status"] == "ok"), tuple(row for row in rows if row["status"] != "ok")
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,12 +16,13 @@ from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
-from dask import config
-from distributed import Client, KilledWorker, LocalCluster, as_completed, wait
+from distributed import Client, KilledWorker, as_completed, wait
+from distributed.security import Security
 
 from gridveil.api import load
 from gridveil.errors import StudyError
 from gridveil.grid import Network
+from gridveil.study.cluster import connected, credentials
 from gridveil.study.declare import Row, Setting, Study, Task
 from gridveil.study.store import Store
 from gridveil.wall.codec import pack
@@ -56,10 +57,18 @@ def run_study(
     settings: Mapping[str, Sequence[Setting]] | None = None,
     workers: int = 2,
     scheduler: str | None = None,
+    security: Security | None = None,
+    insecure: bool = False,
     retry_failed: bool = False,
     progress: Progress | None = None,
 ) -> Summary:
-    """Run what is missing of a study; stopping at any time loses the tasks in flight and nothing else."""
+    """Run what is missing of a study; stopping at any time loses the tasks in flight and nothing else.
+
+    A scheduler that exists must speak TLS, with credentials in `security` or in Dask's configuration; who can connect
+    to one can run anything on it, so that any other wants `insecure`.
+    """
+    if scheduler is not None:
+        security = credentials(scheduler, security, insecure)
     draws = study.draws if draws is None else draws
     if draws < 1 or workers < 1:
         raise StudyError("a study needs at least one draw and one worker")
@@ -71,7 +80,7 @@ def run_study(
     before = len(tasks) - len(todo)
     begin, ended, failed, first_error = perf_counter(), 0, 0, None
     try:
-        with connected(scheduler, min(workers, len(todo))) if todo else nullcontext() as client:
+        with connected(scheduler, security, min(workers, len(todo))) if todo else nullcontext() as client:
             for task, rows, seconds, error in _performed(client, study, todo, networks):
                 store.add(task, rows, seconds, error)
                 ended, failed, first_error = ended + 1, failed + (error is not None), first_error or error
@@ -81,39 +90,6 @@ def run_study(
     finally:
         store.close()
     return Summary(study.name, len(tasks), before, ended, failed, perf_counter() - begin, str(out), first_error)
-
-
-@contextmanager
-def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
-    """A client of a cluster that exists, or of a local one that ends with the run."""
-    choices = {
-        "distributed.comm.timeouts.connect": "10s",
-        "distributed.admin.tick.limit": "60s",
-        "distributed.scheduler.allowed-failures": 1,
-        # a solver frees and takes the same memory all the time: giving it back to the system takes a fifth of the time
-        "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 28,
-        "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 28,
-        "distributed.worker.profile.enabled": False,
-        "distributed.admin.tick.interval": "1s",
-    }
-    with config.set(choices):
-        if scheduler is not None:
-            try:
-                client = Client(scheduler, timeout="10s")
-            except (OSError, ValueError) as error:
-                raise StudyError(f"no Dask scheduler answers at {scheduler} ({error}); is it running?") from error
-            with client:
-                if not client.scheduler_info()["workers"]:
-                    raise StudyError(f"the scheduler at {scheduler} has no workers; start some and run again")
-                yield client
-            return
-        with (
-            LocalCluster(
-                n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
-            ) as cluster,
-            Client(cluster) as client,
-        ):
-            yield client
 
 
 def perform(study: Study, task: Task, network: Network) -> tuple[list[Row], float]:

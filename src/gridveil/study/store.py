@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,11 @@ from gridveil import __version__
 from gridveil.errors import StudyError
 from gridveil.files import write_whole
 from gridveil.study.declare import Row, Study, Task
+from gridveil.study.found import foreign, lacking, read_about, read_journal, read_parts, runs_of
 
 FORMAT = "gridveil-study-1"
 PART_ROWS = 20_000
+_PART = re.compile(r"part-(\d+)\.parquet")
 _TYPES = {float: pa.float64(), int: pa.int64(), str: pa.string(), bool: pa.bool_()}
 _COMMON = {"entry": int, "key": str, "case": str, "draw": int, "status": str, "error": str, "task_seconds": float}
 
@@ -42,6 +45,7 @@ class Store:
         self.schema = pa.schema(
             [(name, _TYPES[kind]) for name, kind in (_COMMON | values | dict(study.columns)).items()]
         )
+        self._needed = ("entry", "key", "case", "draw", "status", *values)
         self.journal = folder / "_journal.jsonl"
         self._pending: list[Row] = []
         self._stream: Any = None
@@ -70,7 +74,7 @@ class Store:
         """Write down what the directory is for, or refuse it if it is for something else."""
         folder, study = self.folder, self.study
         about = {"format": FORMAT, "study": study.name, "version": study.version, "gridveil": __version__}
-        known = _about(folder) or {**about, "cases": {}}
+        known = read_about(folder) or {**about, "cases": {}}
         if not (folder / "_study.json").exists() and (self._parts() or self.journal.exists()):
             raise StudyError(f"{folder} has results, but {folder.name}/_study.json is gone; choose another --out")
         for name in ("format", "study", "version"):
@@ -130,7 +134,8 @@ class Store:
         """Turn the journal into a part."""
         self._close_journal()
         if self._pending:
-            number = 1 + max((int(part.stem.split("-")[1]) for part in self._parts()), default=0)
+            numbers = [int(name[1]) for part in self._parts() if (name := _PART.fullmatch(part.name))]
+            number = 1 + max(numbers, default=0)
             target = self.folder / f"part-{number:06d}.parquet"
             staging = self.folder / f"_{target.name}.staging"
             table = self._rows(self._pending)
@@ -147,45 +152,30 @@ class Store:
 
     def _rows(self, rows: Sequence[Row]) -> pa.Table:
         try:
-            return pa.Table.from_pylist([{n: row.get(n) for n in self.schema.names} for row in rows], self.schema)
-        except pa.ArrowException as error:
+            table = pa.Table.from_pylist([{n: row.get(n) for n in self.schema.names} for row in rows], self.schema)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            table = None
+        if table is None or lacking(table, self._needed):
             raise StudyError(
-                f"{self.journal} has values of another type ({str(error).splitlines()[0]}); delete the damaged line, "
-                "and its task is run again"
-            ) from error
+                f"{self.journal} has a value of another type, or lacks one; delete the damaged line, and its task is "
+                "run again"
+            )
+        return table
 
     def table(self) -> pa.Table:
         """All rows; of a task that was run again, those of its last run."""
-        parts = [_read_part(part, self.schema) for part in self._parts()]
-        there = {entry for part in parts for entry in part["entry"].to_pylist()}
-        table = pa.concat_tables([*parts, self._rows([row for row in self._pending if row["entry"] not in there])])
-        runs = list(zip(table["key"].to_pylist(), table["entry"].to_pylist(), strict=True))
-        last = dict(sorted(runs, key=lambda run: run[1]))
-        return table.filter(pa.array([last[key] == entry for key, entry in runs], pa.bool_()))
+        parts = read_parts(self._parts(), self.schema, self._needed)
+        there = {run for part in parts for run in runs_of(part)}
+        rows = [row for row in self._pending if (row["entry"], row["key"]) not in there]
+        table = pa.concat_tables([*parts, self._rows(rows)])
+        runs = runs_of(table)
+        last = {key: entry for entry, key in sorted(runs)}
+        return table.filter(pa.array([last[key] == entry for entry, key in runs], pa.bool_()))
 
     def with_journal(self) -> Store:
         """This store with the journal's rows, for reading while another process writes."""
-        self._pending = [row for records in self._journal() for row in records]
+        self._pending = [row for records in read_journal(self.journal) for row in records]
         return self
-
-    def _journal(self) -> list[list[Row]]:
-        """The tasks in the journal; a last line without its end was torn by a crash, and was never counted."""
-        found: list[list[Row]] = []
-        try:
-            lines = self.journal.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
-        except FileNotFoundError:  # none yet, or another process has just made a part of it
-            return found
-        for number, line in enumerate(lines, 1):
-            if not line.endswith("\n"):
-                break
-            try:
-                records = json.loads(line)
-                found.append([{**row, "entry": int(row["entry"]), "key": str(row["key"])} for row in records])
-            except (ValueError, TypeError, KeyError) as error:
-                raise StudyError(
-                    f"{self.journal}, line {number}, is damaged ({error}); delete that line, and its task is run again"
-                ) from error
-        return [records for records in found if records]
 
     def _parts(self) -> list[Path]:
         return sorted(self.folder.glob("part-*.parquet"))
@@ -194,11 +184,13 @@ class Store:
         """Take up what an earlier run left in its journal."""
         for torn in self.folder.glob("*.staging"):
             torn.unlink()
-        there = {entry for part in self._parts() for entry in _read_part(part, self.schema)["entry"].to_pylist()}
-        self._entry = max(there, default=0)
-        for records in self._journal():
-            self._pending += [] if records[0]["entry"] in there else records
-            self._entry = max(self._entry, records[0]["entry"])
+        parts = read_parts(self._parts(), self.schema, self._needed)
+        there = {run for part in parts for run in runs_of(part)}
+        self._entry = max((entry for entry, _ in there), default=0)
+        for records in read_journal(self.journal):
+            entry, key = records[0]["entry"], records[0]["key"]
+            self._pending += [] if (entry, key) in there else records
+            self._entry = max(self._entry, entry)
         self.flush()
 
 
@@ -208,11 +200,12 @@ def check_directory(directory: Path) -> None:
         raise StudyError(f"{directory} is not a directory; choose another --out")
     if (directory / "_study.json").exists():
         raise StudyError(f"{directory} is the inside of a results directory; give {directory.parent}")
-    foreign = (
-        [one.name for one in directory.iterdir() if not one.name.startswith("study=")] if directory.exists() else []
-    )
-    if foreign:
-        raise StudyError(f"{directory} holds other things ({foreign[0]}); give a new directory or one of results")
+    try:
+        others = foreign(directory) if directory.exists() else []
+    except OSError as error:
+        raise StudyError(f"{directory} cannot be read ({error.strerror}); choose another") from None
+    if others:
+        raise StudyError(f"{directory} holds other things ({others[0]}); give a new directory or one of results")
 
 
 def read_results(directory: Path, studies: Mapping[str, Study]) -> dict[str, pa.Table]:
@@ -220,7 +213,7 @@ def read_results(directory: Path, studies: Mapping[str, Study]) -> dict[str, pa.
     check_directory(directory)
     found: dict[str, pa.Table] = {}
     for folder in sorted(directory.glob("study=*")) if directory.is_dir() else []:
-        about = _about(folder)
+        about = read_about(folder)
         if about is None:
             continue
         study = studies.get(folder.name.removeprefix("study="))
@@ -251,26 +244,6 @@ def _locked(folder: Path) -> Any:
                 f"another process is running this study in {folder}; wait for it, or choose another --out"
             ) from None
     return stream
-
-
-def _about(folder: Path) -> dict[str, Any] | None:
-    path = folder / "_study.json"
-    if not path.exists():
-        return None
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-        return {name: about[name] for name in ("format", "study", "version", "gridveil", "cases")}
-    except (ValueError, KeyError, TypeError) as error:
-        raise StudyError(f"{path} is damaged ({error}); its results cannot be continued") from error
-
-
-def _read_part(path: Path, schema: pa.Schema) -> pa.Table:
-    try:
-        return parquet.read_table(path, schema=schema, partitioning=None)
-    except (pa.ArrowException, OSError) as error:
-        raise StudyError(
-            f"{path} is damaged ({str(error).splitlines()[0]}); move it away, and its tasks will be run again"
-        ) from error
 
 
 def _unwritable(folder: Path, error: OSError) -> StudyError:
