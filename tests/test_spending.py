@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,13 +20,15 @@ from typer.testing import CliRunner
 import gridveil as gv
 from gridveil.casefile.to_network import to_network
 from gridveil.cli.main import app
-from gridveil.errors import BudgetExceeded, PrivacyError, ReleaseError, Spent
+from gridveil.errors import BudgetExceeded, LedgerError, PrivacyError, ReleaseError, Spent
 from gridveil.grid import corridors
 from gridveil.privacy import noise as noise_module
+from gridveil.publish import bundle
 from gridveil.publish.elements import corridor_buses, identities, read_same_as
 from gridveil.publish.pipeline import release
 from gridveil.publish.preview import preview
 from gridveil.publish.spending import Ended, deferring, heeding
+from gridveil.publish.staging import staged
 from gridveil.repair.workshop import Workshop
 from gridveil.sealed.split import split
 from gridveil.wall.draw import Repair, Snapshot
@@ -313,3 +316,45 @@ def test_printing_cannot_undo_a_release(tmp_path: Path, redirect: str, environme
     assert done.returncode == 0, done.stderr
     assert gv.verify(tmp_path / "o").passed
     assert charged(gv.Ledger.open(tmp_path / "l.db")) == [1.0]
+
+
+# ---- where it is written ----
+
+
+def test_what_dead_processes_left_is_tidied_up(tmp_path: Path) -> None:
+    """A killed release leaves its staging directory; the next one removes it, and puts back what it was replacing."""
+    made = release(gv.seal("case5"), PLAN, noise=gv.SeededNoise(1), workshop=Workshop)
+    old = made.write(tmp_path / "old")
+    dead = tmp_path / ".gridveil.dead"
+    (dead / "new").mkdir(parents=True)
+    (dead / "new" / "released.m").write_text("half")
+    replaced = tmp_path / ".gridveil.replaced"
+    replaced.mkdir()
+    old.rename(replaced / "old")
+    with staged(tmp_path / "other") as living:
+        made.write(tmp_path / "another")
+        assert living.is_dir()  # its process lives
+        (living / "x").write_text("x")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["another", "old", "other"]
+    assert (old / "manifest.json").exists()
+
+
+def test_a_target_is_resolved_before_the_charge(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "not yet" / "there")
+    made = release(gv.seal("case5"), PLAN, noise=gv.SeededNoise(1), workshop=Workshop)
+    assert made.write(link) == tmp_path / "not yet" / "there"
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(ReleaseError, match=r"leads nowhere|cannot be written"):
+        made.write(loop)
+
+
+def test_a_full_disk_is_met_before_the_charge(book: gv.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=2**20)
+    monkeypatch.setattr("gridveil.files.shutil.disk_usage", lambda _: usage)
+    with pytest.raises(ReleaseError, match="less than 64 MB are free"):
+        bundle.check_target(tmp_path / "out", force=False)
+    with pytest.raises(LedgerError, match=r"less than 16 MB are free; nothing was charged"):
+        release(gv.seal("case5"), PLAN, book, workshop=Workshop)
+    assert charged(book) == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -21,6 +23,12 @@ def write_whole(path: Path, content: str | bytes, mode: int | None = None) -> No
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def require_room(folder: Path, size: int) -> None:
+    """Raise what a full disk would raise, if there is not so much room left."""
+    if shutil.disk_usage(folder).free < size:
+        raise OSError(errno.ENOSPC, f"less than {size / 2**20:.0f} MB are free")
 
 
 def sync_directory(path: Path) -> None:

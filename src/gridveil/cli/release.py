@@ -155,7 +155,7 @@ def release(
             return
         if out_dir is None:
             raise ReleaseError("--out is missing: give the directory of the bundle, or --dry-run")
-        bundle.check_target(out_dir, force=force)
+        target_dir = bundle.check_target(out_dir, force=force)
         page = _page() if with_report else None
         key = None if sign is None else read_private_key(sign)
         who = _publisher(publisher, contact, licence)
@@ -172,7 +172,7 @@ def release(
                     extra[bundle.REPORT] = page(made)
             except Exception as error:  # noqa: BLE001 - the privacy is spent: it is written even without its report
                 say(f"[bold yellow]the report could not be made[/] ({escape(str(error))}); the release has none")
-            made.write(out_dir, force=force, extra=extra, sign=key)
+            made.write(target_dir, force=force, extra=extra, sign=key)
 
         with stages(as_json) as progress:
             made = make_release(

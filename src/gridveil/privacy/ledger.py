@@ -22,10 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from gridveil.errors import BudgetExceeded, LedgerError
+from gridveil.files import require_room
 from gridveil.privacy.chain import Chain, Entry, Unanchored
 from gridveil.privacy.composition import Accounts, Assets, Charge, Within, accounts
 from gridveil.privacy.keyfile import KeyFile
 
+ROOM = 16 * 2**20
+"""Bytes that must be free beside the database: one draw of the largest network takes 5 MB."""
 DEFAULT_LIMIT = 10.0
 """What an asset may spend in a ledger that was made without saying otherwise."""
 
@@ -205,6 +208,13 @@ class Ledger:
         removed, added = left_over(old, network.keys), left_over(network.keys, old)
         details = {"name": network.name, "base": base, "added": added, "removed": removed}
         return self._chain.append(connection, "network", details).number
+
+    def require_room(self) -> None:
+        """Refuse to spend where what is drawn could not be kept."""
+        try:
+            require_room(self.path.absolute().parent, ROOM)
+        except OSError as error:
+            raise LedgerError(f"{self.path}: {error.strerror}; nothing was charged, make room first") from error
 
     def accounts(self, network: Assets, more: Iterable[Charge] = ()) -> Accounts:
         """What each asset of a network has spent, or would have with more charges; nothing is written."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
-import shutil
 import stat
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from gridveil.errors import ReleaseError
-from gridveil.files import write_whole
+from gridveil.files import require_room, write_whole
+from gridveil.publish.staging import PREFIX, staged, tidy
 
 NETWORK, CERTIFICATE, MANIFEST, PROFILE = "released.m", "certificate.json", "manifest.json", "profile.csv"
 REPORT, SIGNATURE = "report.html", "manifest.json.sig"
@@ -27,8 +25,19 @@ def is_archive(target: Path) -> bool:
     return target.suffix.lower() == ".zip"
 
 
-def check_target(target: Path, *, force: bool) -> None:
-    """Refuse a target that exists or cannot be written, before anything is charged."""
+ROOM = 64 * 2**20
+"""Bytes that must be free where a bundle is written; the largest public network takes 40 MB."""
+
+
+def check_target(target: Path, *, force: bool) -> Path:
+    """Where a bundle will stand, links resolved; refuses what exists or cannot be written, before anything is charged.
+
+    What dead processes left there is tidied up.
+    """
+    try:
+        target = target.resolve()
+    except (OSError, RuntimeError) as error:
+        raise ReleaseError(f"{target} leads nowhere ({error}); choose another --out") from error
     if target.exists() and not force:
         raise ReleaseError(f"{target} exists; choose another directory or give --force")
     if target.exists() and is_archive(target):
@@ -40,13 +49,16 @@ def check_target(target: Path, *, force: bool) -> None:
             raise ReleaseError(
                 f"{target} holds other things ({others[0]}), which --force would delete; choose another --out"
             )
-    parent = target.absolute().parent
+    parent = target.parent
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".gridveil.", dir=parent):
+        tidy(parent)
+        with tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent):
             pass
+        require_room(parent, ROOM)
     except OSError as error:
         raise ReleaseError(f"{parent} cannot be written ({error.strerror}); choose another --out") from error
+    return target
 
 
 def _check_replaced(target: Path) -> None:
@@ -85,31 +97,6 @@ def packed(files: Mapping[str, bytes]) -> bytes:
             info.external_attr = (stat.S_IFREG | 0o644) << 16
             archive.writestr(info, files[name])
     return stream.getvalue()
-
-
-@contextmanager
-def staged(target: Path) -> Iterator[Path]:
-    """A directory beside the target that takes its name when everything in it is written, and vanishes otherwise."""
-    parent = target.absolute().parent
-    parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=".gridveil.", dir=parent))
-    try:
-        yield staging
-        for file in staging.iterdir():
-            with file.open("rb") as stream:
-                os.fsync(stream.fileno())
-        staging.chmod(0o755)
-        if target.exists():
-            retired = Path(tempfile.mkdtemp(prefix=".gridveil.", dir=parent))
-            target.rename(retired / "old")
-            staging.rename(target)
-            shutil.rmtree(retired)
-        else:
-            staging.rename(target)
-    except OSError as error:
-        raise ReleaseError(f"{target} could not be written ({error.strerror})") from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
 def digest(data: bytes) -> str:

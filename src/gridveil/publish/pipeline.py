@@ -93,6 +93,8 @@ def release(
         return answer
 
     noise.prepare()
+    if book is not None:
+        book.require_room()
     progress("starting the repair process")
     with closing(workshop()) as shop, spending(purse):
         purse.pay(first, conditions(plan, facts), then=second)

@@ -71,8 +71,7 @@ class Release:
         signature of the manifest, which has the digests of all others. `extra` is the text of report.html, by its name;
         it must be made from this release alone, or `verify` rejects it.
         """
-        target = Path(target)
-        bundle.check_target(target, force=force)
+        target = bundle.check_target(Path(target), force=force)
         files = self.files()
         del files[bundle.MANIFEST]
         for name, text in (extra or {}).items():
