@@ -22,6 +22,7 @@ from gridveil.cli.release import release
 from gridveil.cli.report import figure, report
 from gridveil.cli.study import study
 from gridveil.cli.verify import verify
+from gridveil.publish.spending import heed
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -53,8 +54,8 @@ def gridveil(
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line. Requests to end are sentences too, and change nothing once a release is made."""
+    app(obj=heed())
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ LedgerOption = Annotated[
 
 
 def release(
+    context: typer.Context,
     case: CaseArgument,
     out_dir: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Directory of the bundle.")] = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of this release.")] = 1.0,
@@ -156,6 +157,8 @@ def release(
             except Exception as error:  # noqa: BLE001 - the privacy is spent: the release is written even if its report cannot be
                 say(f"[bold yellow]the report could not be made[/] ({escape(str(error))}); the release has none")
             made.write(out_dir, force=force, extra=extra)
+            if context.obj is not None:  # where this command is the process: the rest is words
+                context.obj()
 
         with stages(as_json) as progress:
             made = make_release(

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gridveil.errors import ReleaseError
+from gridveil.files import sync_directory
+from gridveil.process.system import exchange
 
 NETWORK, CERTIFICATE, MANIFEST, PROFILE = "released.m", "certificate.json", "manifest.json", "profile.csv"
 REPORT = "report.html"
@@ -48,17 +50,33 @@ def staged(target: Path) -> Iterator[Path]:
             with file.open("rb") as stream:
                 os.fsync(stream.fileno())
         staging.chmod(0o755)
+        sync_directory(staging)
         if target.exists():
-            retired = Path(tempfile.mkdtemp(prefix=".gridveil.", dir=parent))
-            target.rename(retired / "old")
-            staging.rename(target)
-            shutil.rmtree(retired)
+            _replace(staging, target)
         else:
             staging.rename(target)
+        sync_directory(parent)
     except OSError as error:
         raise ReleaseError(f"{target} could not be written ({error.strerror})") from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _replace(staging: Path, target: Path) -> None:
+    """The new takes the place of the old, which is then where the new was; at any moment one of them is in place, where
+    the system can exchange them, and elsewhere after any failure that leaves us running."""
+    if exchange(staging, target):
+        return
+    retired = Path(tempfile.mkdtemp(prefix=".gridveil.", dir=staging.parent))
+    try:
+        target.rename(retired / "old")
+        staging.rename(target)
+    except BaseException:
+        if not target.exists():
+            (retired / "old").rename(target)
+        raise
+    finally:
+        shutil.rmtree(retired, ignore_errors=True)
 
 
 def digest(path: Path) -> str:
