@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from gridveil.process.system import exchange
+from gridveil.publish import bundle
+from gridveil.publish.spending import heeding
 
 from .record import Record
 
@@ -80,8 +85,37 @@ def test_planted_bugs_are_found(plant: str, name: str, count: int, words: str) -
     assert any(words in example for example in found["examples"]), found["examples"]
 
 
+def test_whoever_ignores_a_request_to_end_goes_on() -> None:
+    """As under nohup: the end of a terminal does not end a release that is charged."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with heeding():
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_directories_change_places_or_stay(tmp_path: Path) -> None:
+    """Where the system cannot exchange them, the old one comes back if the new one cannot take its place."""
+    for name in ("new", "old"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    if exchange(tmp_path / "new", tmp_path / "old"):
+        assert (tmp_path / "old" / "new").exists() and (tmp_path / "new" / "old").exists()
+        assert exchange(tmp_path / "new", tmp_path / "old")
+    assert not exchange(tmp_path / "new", tmp_path / "none")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bundle, "exchange", lambda *_: False)
+        bundle._replace(tmp_path / "new", tmp_path / "old")
+        assert (tmp_path / "old" / "new").exists() and not (tmp_path / "new").exists()
+        with pytest.raises(FileNotFoundError):
+            bundle._replace(tmp_path / "new", tmp_path / "old")
+    assert [one.name for one in tmp_path.iterdir()] == ["old"] and (tmp_path / "old" / "new").exists()
+
+
 def test_the_bound_is_that_of_clopper_and_pearson() -> None:
     record = Record("none", n=1000)
-    assert record.bound == pytest.approx(1 - 0.05 ** (1 / 1000)) == pytest.approx(3 / 1000, rel=2e-3)
+    assert record.bound == pytest.approx(1 - 0.05 ** (1 / 1000)) == pytest.approx(3 / 1000, rel=5e-3)
     record.add("one", ["wrong"])
     assert (record.n, record.failures) == (1001, 1) and record.bound == pytest.approx(0.00473, rel=1e-2)
