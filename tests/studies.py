@@ -47,6 +47,12 @@ def linger(network: Network, settings: Settings, seed: int) -> list[Row]:
     return count(network, settings, seed)
 
 
+def slowly(network: Network, settings: Settings, seed: int) -> list[Row]:
+    """Leaves time for a kill."""
+    sleep(0.02)
+    return count(network, settings, seed)
+
+
 def _study(work: object, **settings: tuple[object, ...]) -> Study:
     columns = {"buses": int, "twice": float, "seed": str}
     return Study("counting", "Counting", "ours", ("case5_pjm",), settings, columns, work, draws=2)  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from gridveil.grid.cost import CostCurves
 from gridveil.grid.profile import base_profile, scaled
 from gridveil.grid.ratings import bound_size
 from gridveil.privacy.noise import SeededNoise
-from gridveil.publish import pipeline
+from gridveil.publish import behind, pipeline
 from gridveil.publish.costs import aimed_costs, fused, levels, worth_asking
 from gridveil.publish.describe import statement
 from gridveil.publish.manifest import schema
@@ -521,7 +521,7 @@ def test_the_audit_finds_an_answer_without_noise(monkeypatch: pytest.MonkeyPatch
         return private_surcharge(self.surcharge(plates), epsilon, sensitivity)
 
     monkeypatch.setattr(Truth, "ask_surcharge", bare)
-    monkeypatch.setattr(pipeline, "worth_asking", always_asked)
+    monkeypatch.setattr(behind, "worth_asking", always_asked)
     assert audit(within(), PLAN, 60, confidence=0.99)["answer"] > 1.0
 
 
@@ -532,7 +532,7 @@ def test_the_audit_finds_a_sensitivity_from_the_secret(monkeypatch: pytest.Monke
         return honest(self, plates, epsilon, sensitivity * (1 + self.surcharge(plates)), noise)
 
     monkeypatch.setattr(Truth, "ask_surcharge", measured)
-    monkeypatch.setattr(pipeline, "worth_asking", always_asked)
+    monkeypatch.setattr(behind, "worth_asking", always_asked)
     assert audit(within(), PLAN, 60, confidence=0.99)["scale"] > 1.0
 
 
@@ -547,7 +547,7 @@ def test_the_audit_finds_a_flag_that_the_truth_decides(monkeypatch: pytest.Monke
         seen.append(surcharge(Network(self._network.grid, self._network.lines._open())))
 
     monkeypatch.setattr(Truth, "require_optima", watched)
-    monkeypatch.setattr(pipeline, "worth_asking", lambda estimate, scale: seen[-1] > middle)
+    monkeypatch.setattr(behind, "worth_asking", lambda estimate, scale: seen[-1] > middle)
     assert audit(pair, PLAN, 60, confidence=0.99)["asked"] > 1.0
 
 
@@ -567,7 +567,7 @@ def test_the_audit_finds_a_step_without_noise(monkeypatch: pytest.MonkeyPatch) -
         return honest(steps, plates, replace(estimate, shape=tuple(true)), answer, level)
 
     monkeypatch.setattr(Truth, "__init__", remembered)
-    monkeypatch.setattr(pipeline, "aimed_costs", shaped)
+    monkeypatch.setattr(behind, "aimed_costs", shaped)
     assert audit(pair, PLAN, 50, profile, confidence=0.95)["shape"] > 1.0
 
 

@@ -80,6 +80,7 @@ FAULTS: dict[str, tuple[tuple[str, str], str, int | None, str]] = {
     "cost model": ((COST_1, COST_1.replace("	2", "	3", 1)), "", line_of(COST_1), "model"),
     "cost count": ((COST_1, COST_1.replace("	3	0.02", "	9	0.02")), "", line_of(COST_1), "fewer cost columns"),
     "infinite cost": ((COST_1, COST_1.replace("10", "Inf")), "", line_of(COST_1), "Inf or NaN"),
+    "huge cost": ((COST_1, COST_1.replace("10", "1e308")), "", line_of(COST_1), "beyond 1e+100"),
     "non-convex cost": (
         (COST_1 + "\n	2	0	0	3	0.01	20	0;", "	1	0	0	3	0	0	50	1000	100	1500;\n	2	0	0	3	0.01	20	0	0	0	0;"),
         "", line_of(COST_1), "not convex",

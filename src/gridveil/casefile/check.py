@@ -19,6 +19,9 @@ from gridveil.casefile.scan import Assignment, Source
 from gridveil.casefile.service import branches_in_service, bus_rows, buses_in_service, generators_in_service
 from gridveil.errors import CaseFileError
 
+LARGEST_COST = 1e100
+"""Of a coefficient: in per unit it is still a number."""
+
 
 class _Checker:
     """Raises the first fault of a table, at the file line of the first bad row."""
@@ -154,6 +157,9 @@ def _check_costs(check: _Checker, case: Case) -> None:
         terms = cost[row, c.COST_FIRST : c.COST_FIRST + int(needed[row])]
         if not np.all(np.isfinite(terms)):
             check.fail("gencost", int(row), "a cost coefficient is Inf or NaN", "write a plain number")
+    used = np.arange(cost.shape[1] - c.COST_FIRST) < needed[:, None]
+    huge = np.any(used & (np.abs(cost[:, c.COST_FIRST :]) > LARGEST_COST), axis=1)
+    check.refuse("gencost", huge, f"a cost coefficient is beyond {LARGEST_COST:g}", "give costs per hour in money")
     for row in np.flatnonzero(live & (model == c.PIECEWISE)):
         points = cost[row, c.COST_FIRST : c.COST_FIRST + int(needed[row])].reshape(-1, 2)
         _check_piecewise(check, int(row), points)

@@ -28,8 +28,8 @@ EXTRAS = {
     "parquet": ("pyarrow",),
     "verify": ("jinja2",),
     "plot": ("matplotlib",),
-    "study": ("pyarrow", "dask", "distributed"),
-    "report": ("matplotlib", "pyarrow", "dask", "distributed", "plotly", "jinja2"),
+    "study": ("pyarrow", "dask", "distributed", "cryptography"),
+    "report": ("matplotlib", "pyarrow", "dask", "distributed", "cryptography", "plotly", "jinja2"),
 }
 
 

@@ -27,6 +27,7 @@ from gridveil.cli.report import figure, report
 from gridveil.cli.study import study
 from gridveil.cli.usage import Commands
 from gridveil.cli.verify import verify
+from gridveil.publish.spending import heed
 
 app = typer.Typer(
     cls=Commands,
@@ -76,8 +77,8 @@ def _set(name: str, value: str | None) -> None:
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line. Requests to end are sentences too, and change nothing once a release is made."""
+    app(obj=heed())
 
 
 if __name__ == "__main__":

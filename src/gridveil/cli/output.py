@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from gridveil.errors import CertificateFailed, GridVeilError, OtherFormat, RepairFailed, SolveError, Spent, unforeseen
+from gridveil.publish.spending import Ended
 
 
 def _open_streams() -> None:
@@ -85,7 +86,7 @@ def reporting(as_json: bool) -> Iterator[None]:
     try:
         yield
         _flush()
-    except (GridVeilError, MemoryError, KeyboardInterrupt) as error:
+    except (GridVeilError, MemoryError, KeyboardInterrupt, Ended) as error:
         code = _exit_code(error)
         message = str(error) or ("out of memory" if isinstance(error, MemoryError) else "interrupted")
         spent: dict[str, Any] = {}
@@ -107,7 +108,7 @@ def telling() -> Iterator[None]:
     try:
         yield
         _flush()
-    except (OSError, ValueError, SystemExit):  # full, closed, or broken, which Rich takes for a reason to exit
+    except (Exception, SystemExit):  # noqa: BLE001 - full, closed, broken (Rich then exits), no memory: all the same
         say("[bold]it is done[/], but what there is to say of it could not be printed")
     with suppress(OSError, ValueError):
         _flush()

@@ -40,6 +40,7 @@ LedgerOption = Annotated[
 
 
 def release(
+    context: typer.Context,
     case: CaseArgument,
     out_dir: Annotated[
         Path | None,
@@ -173,6 +174,8 @@ def release(
             except Exception as error:  # noqa: BLE001 - the privacy is spent: it is written even without its report
                 say(f"[bold yellow]the report could not be made[/] ({escape(str(error))}); the release has none")
             made.write(target_dir, force=force, extra=extra, sign=key)
+            if context.obj is not None:  # where this command is the process: the rest is words
+                context.obj()
 
         with stages(as_json) as progress:
             made = make_release(

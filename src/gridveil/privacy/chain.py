@@ -117,17 +117,23 @@ class Chain:
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
-            connection.execute("BEGIN IMMEDIATE")  # nobody else appends while the anchor is moved
-            count, head = connection.execute("SELECT count, hash FROM head").fetchone()
             try:
-                KeyFile.read(KeyFile.beside(self.path)).advance(Anchor(count, head))
-            except OSError as error:
+                self._anchor(connection)
+            except Exception as error:  # whatever it is: what was appended stays, and whoever pays must hear of it
+                why = getattr(error, "strerror", None) or str(error) or type(error).__name__
                 raise Unanchored(
-                    f"entry {count} of {self.path} is written, but its anchor is not ({error.strerror}); "
-                    "make room and see that the key file can be written"
+                    f"an entry of {self.path} is written, but its anchor is not ({why}); "
+                    "make room and see that the key file can be read and written"
                 ) from error
-            finally:
-                connection.execute("COMMIT")
+
+    def _anchor(self, connection: sqlite3.Connection) -> None:
+        """Move the anchor to the last entry, while nobody else appends."""
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            count, head = connection.execute("SELECT count, hash FROM head").fetchone()
+            KeyFile.read(KeyFile.beside(self.path)).advance(Anchor(count, head))
+        finally:
+            connection.execute("COMMIT")
 
     def append(
         self, connection: sqlite3.Connection, kind: str, details: dict[str, Any], paper: bytes | None = None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 LINUX = sys.platform == "linux"
@@ -13,6 +15,8 @@ SET_PARENT_DEATH_SIGNAL = 1
 GET_DUMPABLE = 3
 SET_DUMPABLE = 4
 SET_NO_NEW_PRIVILEGES = 38
+AT_CWD = -100
+RENAME_EXCHANGE = 2
 
 
 @lru_cache(maxsize=1)
@@ -33,3 +37,10 @@ def prctl(option: int, value: int = 0) -> int:
     if not LINUX:
         return -1
     return int(_library().prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0))))
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Have two names on one file system change places at once; whether the system could."""
+    if not (LINUX and hasattr(_library(), "renameat2")):
+        return False
+    return int(_library().renameat2(AT_CWD, os.fsencode(one), AT_CWD, os.fsencode(other), RENAME_EXCHANGE)) == 0

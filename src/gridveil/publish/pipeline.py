@@ -96,7 +96,7 @@ def release(
     if book is not None:
         book.require_room()
     progress("starting the repair process")
-    with closing(workshop()) as shop, spending(purse):
+    with spending(purse), closing(workshop()) as shop:
         purse.pay(first, conditions(plan, facts), then=second)
         progress("drawing" if book is None else f"charged: entry {purse.receipts[0].entry} of the ledger; drawing")
         noisy = method.perturb(network, plan.epsilon_lines, float(plan.alpha), noise)

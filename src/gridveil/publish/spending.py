@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
@@ -56,17 +56,18 @@ def spending(purse: Purse) -> Iterator[Purse]:
 
     Failures before the first charge pass as they are, and so do those of seeded noise, which costs nothing.
     """
-    with heeding():
+    with heeding() as settle:
         try:
-            yield purse
+            try:
+                yield purse
+            finally:
+                settle()  # one that comes before is told below, one that comes later changes nothing
         except BaseException as failure:
-            with _handling(signal.SIG_IGN):
-                if not purse.receipts:
-                    raise
-                _keep_outcome(purse, FAILED, kind_of(failure))
-                raise told(purse, failure) from failure
-        with _handling(signal.SIG_IGN):
-            _keep_outcome(purse, RELEASED, None)
+            if not purse.receipts:
+                raise
+            _keep_outcome(purse, FAILED, kind_of(failure))
+            raise told(purse, failure) from failure
+        _keep_outcome(purse, RELEASED, None)
 
 
 def told(purse: Purse, failure: BaseException) -> Spent:
@@ -108,15 +109,29 @@ def _words(failure: BaseException) -> str:
 
 def _keep_outcome(purse: Purse, outcome: str, reason: str | None) -> None:
     """An outcome that cannot be written changes nothing of it."""
-    with suppress(LedgerError, OSError):
+    with suppress(Exception):
         if purse.ledger is not None and purse.receipts:
             purse.ledger.record_outcome(purse.receipts[0].entry, outcome, reason)
 
 
 @contextmanager
-def heeding() -> Iterator[None]:
+def heeding() -> Iterator[Callable[[], None]]:
     """Let a request to end pass as an exception, so that it can be told what was spent; once: more of them change
-    nothing of that."""
+    nothing of that. Nor does any after the call of what is given: then it is settled how this ends."""
+    end, settle = _once()
+    with _handling(end):
+        yield settle
+
+
+def heed() -> Callable[[], None]:
+    """As `heeding`, for the rest of the process: a command whose end is settled is let go to it."""
+    end, settle = _once()
+    for number in _requests():
+        signal.signal(number, end)
+    return settle
+
+
+def _once() -> tuple[Callable[[int, FrameType | None], None], Callable[[], None]]:
     said = list[int]()
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -124,8 +139,7 @@ def heeding() -> Iterator[None]:
         if len(said) == 1:
             _raise(number)
 
-    with _handling(end):
-        yield
+    return end, lambda: said.append(0)
 
 
 @contextmanager
@@ -139,16 +153,21 @@ def deferring() -> Iterator[None]:
 
 
 def _raise(number: int) -> NoReturn:
-    raise KeyboardInterrupt if number == signal.SIGINT else Ended(f"signal {number}")
+    raise KeyboardInterrupt if number == signal.SIGINT else Ended(f"interrupted by signal {number}")
 
 
 @contextmanager
 def _handling(handler: Any) -> Iterator[None]:
-    """A handler of requests to end, as far as there are such signals; only the main thread may have any."""
+    """A handler of requests to end; only the main thread may have any."""
     with ExitStack() as stack:
-        if threading.current_thread() is threading.main_thread():
-            for name in ("SIGTERM", "SIGHUP", "SIGINT"):
-                number = getattr(signal, name, None)
-                if number is not None and (before := signal.signal(number, handler)) is not None:
-                    stack.callback(signal.signal, number, before)
+        for number in _requests():
+            stack.callback(signal.signal, number, signal.signal(number, handler))
         yield
+
+
+def _requests() -> list[int]:
+    """The signals that ask to end. Whoever has this process ignore one (nohup) means it to go on."""
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP", "SIGINT")]
+    return [one for one in numbers if one is not None and signal.getsignal(one) not in (None, signal.SIG_IGN)]

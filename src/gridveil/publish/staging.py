@@ -17,6 +17,7 @@ from pathlib import Path
 
 from gridveil.errors import ReleaseError
 from gridveil.files import sync_directory
+from gridveil.process.system import exchange
 
 if sys.platform != "win32":  # nothing is locked there, and so nothing is removed
     import fcntl
@@ -39,12 +40,23 @@ def staged(target: Path) -> Iterator[Path]:
                     os.fsync(stream.fileno())
             sync_directory(new)
             new.chmod(0o755)
-            if target.exists():
-                target.rename(retired / target.name)
-            new.rename(target)
+            if not (target.exists() and exchange(new, target)):  # at any moment one of the two is in place
+                _replace(new, target, retired)
             sync_directory(parent)
     except OSError as error:
         raise ReleaseError(f"{target} could not be written ({error.strerror})") from error
+
+
+def _replace(new: Path, target: Path, retired: Path) -> None:
+    """In two steps, where the system cannot exchange; a failure between them that leaves us running is undone."""
+    if target.exists():
+        target.rename(retired / target.name)
+    try:
+        new.rename(target)
+    except BaseException:
+        if (retired / target.name).exists() and not target.exists():
+            (retired / target.name).rename(target)
+        raise
 
 
 @contextmanager

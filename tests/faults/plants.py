@@ -1,0 +1,88 @@
+"""Bugs to plant: a campaign that does not find them is worth nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gridveil.errors import LedgerError, ReleaseError
+from gridveil.privacy import chain
+from gridveil.privacy.keyfile import KeyFile
+from gridveil.privacy.ledger import Ledger, Receipt
+from gridveil.publish import bundle, spending
+from gridveil.publish.spending import Purse
+
+from .phases import put
+
+
+def unpaid() -> None:
+    """The charge is written after the draw."""
+    pay, keep = Purse.pay, Purse.keep
+    late: list[tuple[Any, ...]] = []
+
+    def later(purse: Purse, charge: Any, details: Any = None, then: Any = ()) -> None:
+        late.append((charge, details, then))
+        purse.receipts.append(replace(_NONE, loss=charge.loss))
+
+    def keeping(purse: Purse, paper: bytes) -> None:
+        purse.receipts.pop()
+        pay(purse, *late.pop())
+        keep(purse, paper)
+
+    put(Purse, "pay", later)
+    put(Purse, "keep", keeping)
+
+
+def unsaid() -> None:
+    """A failure after the charge passes as it is."""
+    put(spending, "told", lambda purse, failure: ReleaseError(str(failure)))
+
+
+def partial() -> None:
+    """The bundle is written where it belongs, file by file."""
+
+    @contextmanager
+    def direct(target: Path) -> Iterator[Path]:
+        target.mkdir(exist_ok=True)
+        yield target
+
+    put(bundle, "staged", direct)
+
+
+def forgotten() -> None:
+    """A failure of the anchor after the charge is taken for one before it."""
+    advance = KeyFile.advance
+
+    def failing(file: Any, anchor: Any) -> None:
+        try:
+            advance(file, anchor)
+        except OSError as error:
+            raise LedgerError("the anchor cannot be written") from error
+
+    put(KeyFile, "advance", failing)
+    put(chain, "Unanchored", LedgerError)
+
+
+def overspent() -> None:
+    """Two releases see the same remainder."""
+    charge = Ledger.charge
+
+    def careless(book: Ledger, *given: Any, **named: Any) -> Any:
+        return charge(book, *given, **{**named, "binding": False})
+
+    put(Ledger, "charge", careless)
+
+
+def unflushed() -> None:
+    """Nothing of ours is flushed to disk."""
+    put(os, "fsync", lambda handle: None)
+
+
+_NONE = Receipt(0, "", 0.0, 0.0, (), None)
+PLANTS: dict[str, Callable[[], None]] = {
+    one.__name__: one for one in (unpaid, unsaid, partial, forgotten, overspent, unflushed)
+}
