@@ -1,0 +1,34 @@
+"""Load restoration where an island cannot be fed as it is: what is released of it is the best of what was tried."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gridveil as gv
+from gridveil.nlp.restoration import Ending, restore
+
+from .conftest import Bend
+
+# bus 1 feeds its own 40 MW; each of its two lines makes 300 Mvar that nobody takes
+TWO_CHARGED = (
+    ("1	3	0	0", "1	3	40	10"),
+    ("1	2	0.01	0.1	0.02", "1	2	0.01	0.3	3"),
+    ("1	3	0.02	0.12	0.03", "1	3	0.02	0.3	3"),
+    ("2	1	90	30", "2	1	5	1"),
+    ("3	2	60	20	0	5", "3	2	6	2	0	0"),
+    ("50	-50	1	100	1	80", "0	0	1	100	1	4"),
+)
+
+
+def test_of_all_ways_to_open_lines_the_one_that_serves_most_is_taken(tiny: Bend) -> None:
+    """Opening one of the two lines feeds nobody at bus 1; cutting both ends off feeds the 40 MW there."""
+    network = gv.load(tiny(*TWO_CHARGED))
+    done = restore(network, [2])
+    (island,) = done.islands
+    assert island.ending is Ending.FALLBACK
+    assert done.violations.largest <= 1e-5
+    assert done.opened.tolist() == [0, 1]
+    assert done.served == island.served == pytest.approx(0.4 + done.state.share[2] * 0.06, abs=1e-5)
+    assert done.served <= done.bound <= done.load == pytest.approx(0.51)
+    assert np.all(done.state.on >= 0)
