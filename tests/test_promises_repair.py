@@ -1,0 +1,166 @@
+"""Parts of the repair by themselves: the box, the projection and its room, shrinkage against its formulas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import gridveil as gv
+from gridveil.grid import LineKind, LineParameters, Network
+from gridveil.privacy.noise import SeededNoise
+from gridveil.repair.bounds import parameter_box
+from gridveil.repair.projection import Aim, Cut, Effort, project, projection, starts
+from gridveil.repair.shrinkage import mean_shift, shrink
+from gridveil.sealed.mechanisms import mechanism
+from gridveil.sealed.split import split
+from gridveil.wall.coordinates import log_structure
+from gridveil.wall.draw import Fidelity, NoisyLines, Snapshot
+
+from .conftest import Bend
+
+
+def noisy_tiny(network: Network) -> NoisyLines:
+    """Three lines: the first two share a group, the third is not protected."""
+    return NoisyLines(
+        mechanism="by hand",
+        group=np.array([0, 0, 1]),
+        charging_group=np.array([0, 1, 2]),
+        g=np.array([3.0, 3.0, 2.0]),
+        b=np.array([-4.0, -4.0, -6.0]),
+        bc=np.array([0.2, 0.5, 0.1]),
+        protected=np.array([True, True, False]),
+        charging_moves=True,
+        relative=True,
+        scale=0.1,
+    )
+
+
+def test_a_box_is_the_noisy_value_over_and_times_the_factor(tiny: Bend) -> None:
+    network = gv.load(tiny())
+    noisy = noisy_tiny(network)
+    box = parameter_box(network.grid, noisy, 10.0)
+    assert box.columns.tolist() == [[0, 0, 1], [2, 2, 3], [4, 5, 6]]
+    assert box.low == pytest.approx([0.3, 2.0, -40.0, -6.0, 0.02, 0.05, 0.1])
+    assert box.high == pytest.approx([30.0, 2.0, -0.4, -6.0, 2.0, 5.0, 0.1])
+    assert box.target == pytest.approx([3.0, 2.0, -4.0, -6.0, 0.2, 0.5, 0.1])
+    # distances are relative to |y| = 5, and to the charging; what two lines share counts twice
+    assert box.weight[[0, 2, 4, 5]] == pytest.approx([2 / 25, 2 / 25, 25.0, 4.0])
+    assert box.lines(box.clip()).b.tolist() == [-4.0, -4.0, -6.0]
+    near = parameter_box(network.grid, noisy, 10.0, LineParameters(noisy.g * 100, noisy.b * 2, noisy.bc))
+    assert near.target == pytest.approx([300.0, 2.0, -8.0, -6.0, 0.2, 0.5, 0.1])  # what is not protected stays
+    assert near.clip()[0] == pytest.approx(30.0)
+
+
+def test_a_box_around_noisy_means(tiny: Bend) -> None:
+    """Means of the level are the centre; distances are absolute; what noise has put through zero comes back."""
+    network = gv.load(tiny())
+    noisy = replace(
+        noisy_tiny(network),
+        g=np.array([-1.0, -1.0, 2.0]),
+        b=np.array([3.0, 3.0, -6.0]),
+        charging_moves=False,
+        relative=False,
+        mean_g=np.full(3, 2.0),
+        mean_b=np.full(3, -5.0),
+    )
+    box = parameter_box(network.grid, noisy, 4.0)
+    assert box.low == pytest.approx([0.5, 2.0, -20.0, -6.0, 0.2, 0.5, 0.1])
+    assert box.high == pytest.approx([8.0, 2.0, -1.25, -6.0, 0.2, 0.5, 0.1])
+    assert box.weight == pytest.approx([2.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0])
+
+
+def test_a_box_keeps_the_kind_of_every_line(tiny: Bend) -> None:
+    network = gv.load(tiny())
+    kinds = np.array([LineKind.LOSSLESS, LineKind.NEGATIVE_RESISTANCE, LineKind.LOSSY])
+    grid = replace(network.grid, lines=replace(network.grid.lines, kind=kinds))
+    noisy = replace(
+        noisy_tiny(network), group=np.arange(3), g=np.array([0.0, -3.0, 2.0]), protected=np.array([True, True, True])
+    )
+    box = parameter_box(grid, noisy, 10.0)
+    assert box.low[:3] == pytest.approx([0.0, -30.0, 0.2])
+    assert box.high[:3] == pytest.approx([0.0, -0.3, 20.0])
+
+
+@pytest.mark.parametrize(("room", "share"), [(0.0, 1.1), (0.02, 1.1), (0.01, 0.97)])
+def test_a_projection_keeps_its_conditions_and_its_room(room: float, share: float) -> None:
+    """Cost within the aim, losses within their factor, cuts, box, and a share of every range free at both ends."""
+    network = gv.load("case5")
+    grid = network.grid
+    point = gv.solve_opf(network).require().point
+    noisy = mechanism("log").perturb(split(network), 1.0, 0.3, SeededNoise(2))
+    box = parameter_box(grid, noisy, 50.0)
+    lost = float(point.pg.sum() - grid.buses.pd.sum())
+    snapshots = [Snapshot(grid.buses.pd, grid.buses.qd, share * point.cost, losses=lost)]
+    cut = Cut(np.eye(len(box.target))[0], float(box.target[0]) * 1.05)
+    model = projection(grid, box, snapshots, [cut], keep_losses=True)
+    aim, fidelity = [Aim(0.004, 0.002)], Fidelity(0.01, loss_within=1.02)
+    (first, *_) = starts(model, box, None)
+    outcome = project(model, box, snapshots, fidelity, aim, first, Effort(500, room))
+    assert outcome.status is gv.Status.OPTIMAL
+    y, flow = outcome.x[model.parameters], model.flows[0]
+    vm, pg, qg = (outcome.x[columns] for columns in (flow.vm, flow.pg, flow.qg))
+    assert np.all((y >= box.low - 1e-7) & (y <= box.high + 1e-7))
+    assert y[0] >= cut.floor - 1e-6
+    cost = grid.cost_p.total(pg) / (share * point.cost)
+    assert 0.996 - 1e-6 <= cost <= 1.002 + 1e-6
+    assert share > 1 or cost == pytest.approx(1.002, abs=1e-6)  # cheaper than the network is: no more than is asked
+    assert 1 / 1.02 - 1e-4 <= float(pg.sum() - grid.buses.pd.sum()) / lost <= 1.02 + 1e-4
+    for value, low, high in (
+        (vm, grid.buses.vmin, grid.buses.vmax),
+        (pg, grid.generators.pmin, grid.generators.pmax),
+        (qg, grid.generators.qmin, grid.generators.qmax),
+    ):
+        free = np.minimum(value - low, high - value) / (high - low)
+        assert np.all(free >= room - 1e-6)
+    assert outcome.objective == pytest.approx(float(box.weight @ (y - box.target) ** 2), rel=1e-6)
+
+
+def test_projections_begin_at_the_noisy_values() -> None:
+    network = gv.load("case5")
+    grid = network.grid
+    point = gv.solve_opf(network).require().point
+    box = parameter_box(grid, mechanism("log").perturb(split(network), 1.0, 0.3, SeededNoise(2)), 50.0)
+    snapshots = [Snapshot(grid.buses.pd, grid.buses.qd, point.cost)]
+    model = projection(grid, box, snapshots, [], keep_losses=False)
+    near, *flat = starts(model, box, [point])
+    flow = model.flows[0]
+    assert len(flat) == 3
+    for start in (near, *flat):
+        assert start.x[model.parameters] == pytest.approx(box.clip())
+    for columns, value in ((flow.vm, point.vm), (flow.va, point.va), (flow.pg, point.pg), (flow.qg, point.qg)):
+        assert near.x[columns] == pytest.approx(value)
+    middle = 0.5 * (grid.generators.pmin + grid.generators.pmax)
+    assert [start.x[flow.pg].tolist() == middle.tolist() for start in flat] == [True, True, False]
+    assert np.all(flat[2].x[flow.pg] == 0)
+    assert all(np.all(start.x[flow.va] == 0) and np.all(start.x[flow.vm] == 1) for start in flat)
+
+
+def test_shrinkage_follows_its_formula() -> None:
+    """Spread beyond the noise is what values really differ by; at least what its own uncertainty allows."""
+    values = np.random.default_rng(3).normal(2.0, 1.5, 50)
+    ones = np.ones((50, 1))
+    variance = float(values.var(ddof=1))
+    guess, weight = shrink(values, 0.5, ones)
+    assert weight == pytest.approx(np.full(50, (variance - 0.5) / variance))
+    assert guess == pytest.approx(values.mean() + weight * (values - values.mean()))
+    # all of it may be noise: as much may be real as cannot be told from it
+    _, weight = shrink(values, 100.0, ones)
+    least = 100.0 * np.sqrt(5.0 / 49) / 2.0
+    assert weight == pytest.approx(np.full(50, least / (least + 100.0)))
+    # a regressor that explains everything is believed, if there are values enough for it: eight a column
+    slope = np.stack([np.ones(50), values], axis=1)
+    assert shrink(values, 0.5, slope)[0] == pytest.approx(values)
+    assert shrink(values[:15], 0.5, slope[:15])[0] == pytest.approx(shrink(values[:15], 0.5, slope[:15, :1])[0])
+    alone = shrink(values[:1], 0.5, ones[:1])
+    assert (alone[0].tolist(), alone[1].tolist()) == (values[:1].tolist(), [1.0])
+
+
+def test_means_are_put_right_by_kind_and_not_beyond_reason() -> None:
+    network = gv.load("case14")
+    structure = log_structure(network.grid, network.lines)
+    counts = [int(exists.sum()) for exists in structure.exists]
+    shift = mean_shift(structure, np.full(sum(counts), 0.01))
+    assert shift == pytest.approx(np.repeat([-0.01, 0.01, -0.01], counts))
+    assert np.abs(mean_shift(structure, np.full(sum(counts), 9.0))).max() == pytest.approx(0.25)
