@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import gridveil as gv
+from gridveil.grid.parts import part
+from gridveil.nlp.island import Rules, allowed
 from gridveil.nlp.restoration import Ending, restore
 
 from .conftest import Bend
@@ -32,3 +34,31 @@ def test_of_all_ways_to_open_lines_the_one_that_serves_most_is_taken(tiny: Bend)
     assert done.served == island.served == pytest.approx(0.4 + done.state.share[2] * 0.06, abs=1e-5)
     assert done.served <= done.bound <= done.load == pytest.approx(0.51)
     assert np.all(done.state.on >= 0)
+
+
+def test_every_generator_may_shut_down_under_switchable_rules(tiny: Bend) -> None:
+    """Ranges that do not hold 0, on either side of it, are widened to it; those of the literal model stay."""
+    network = gv.load(
+        tiny(
+            ("100	-100	1	100	1	200	0", "-10	-100	1	100	1	-20	-50"),
+            ("50	-50	1	100	1	80	0", "50	20	1	100	1	80	30"),
+        )
+    )
+    own = allowed(network.grid, Rules.SWITCHABLE)
+    assert [own.pmin.tolist(), own.pmax.tolist()] == [[-0.5, 0.0], [0.0, 0.8]]
+    assert [own.qmin.tolist(), own.qmax.tolist()] == [[-1.0, 0.0], [0.0, 0.5]]
+    assert allowed(network.grid, Rules.LITERAL) is network.grid.generators
+
+
+@pytest.mark.parametrize("buses", [range(20), range(20, 39), range(38, -1, -2)])
+def test_a_part_has_the_lines_among_its_buses_and_no_others(buses: range) -> None:
+    network = gv.load("case39_epri")
+    grid, own = network.grid, part(network, np.array(buses))
+    ends = [(int(a), int(b)) for a, b in zip(grid.lines.bus_from, grid.lines.bus_to, strict=True)]
+    inside = [k for k, (a, b) in enumerate(ends) if a in buses and b in buses]
+    assert own.lines.b.tolist() == network.lines.b[inside].tolist()
+    number = own.grid.buses.number
+    assert number.tolist() == grid.buses.number[list(buses)].tolist()
+    assert number[own.grid.lines.bus_from].tolist() == grid.buses.number[grid.lines.bus_from[inside]].tolist()
+    assert number[own.grid.lines.bus_to].tolist() == grid.buses.number[grid.lines.bus_to[inside]].tolist()
+    assert set(number[own.grid.generators.bus]) <= set(grid.buses.number[grid.generators.bus])

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
+from gridveil.grid import LineParameters
+from gridveil.repair import repair as repair_module
+from gridveil.repair.bounds import Box
 from gridveil.repair.steer import INSIDE, beyond, excess, inside, shortest_step
+from gridveil.wall.draw import Fidelity
 
 RANDOM = np.random.default_rng(5)
 GRADIENTS = RANDOM.normal(size=(4, 7))
@@ -63,3 +70,37 @@ def test_what_a_failed_step_has_shown_holds_where_the_step_began() -> None:
         there = away + GRADIENTS @ (step - moved)
         wanted = np.sign(away[out]) * there[out] <= INSIDE * TOLERANCE[out]
         assert np.array_equal(rows @ step >= right, wanted)
+
+
+def test_steering_learns_from_a_kink(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cost is the larger of two planes: the first step falls on the other one, and the second knows both."""
+    begin = np.array([2.0, -3.0, 0.5])
+    box = Box(np.array([[0], [1], [2]]), begin - 9.0, begin + 9.0, begin, np.ones(3))
+    planes, heights = np.array([[-1.0, -0.1, 0.0], [3.0, -1.0, 0.0]]), np.array([0.5, -0.3])
+    tolerance, seen = 0.1, []
+
+    def at(lines: LineParameters) -> np.ndarray:
+        return heights + planes @ (np.concatenate([lines.g, lines.b, lines.bc]) - begin)
+
+    def optima(_: Any, lines: LineParameters, __: Any) -> list[Any]:
+        seen.append(lines)
+        return [SimpleNamespace(cost=100.0 * (1.0 + at(lines).max()))]
+
+    def slopes(_: Any, __: Any, lines: LineParameters, *___: Any) -> np.ndarray:
+        return planes[[int(np.argmax(at(lines)))]]
+
+    monkeypatch.setattr(repair_module, "_optima", optima)
+    monkeypatch.setattr(repair_module, "_slopes", slopes)
+    monkeypatch.setattr(repair_module, "_all_optimal", lambda *_: True)
+    monkeypatch.setattr(repair_module, "_keeps_losses", lambda *_: True)
+    monkeypatch.setattr(repair_module, "_faithful", lambda found, *_: int(abs(found[0].cost / 100.0 - 1.0) > tolerance))
+    monkeypatch.setattr(repair_module, "rounded", lambda lines: lines)
+    snapshot: Any = [SimpleNamespace(cost=100.0)]
+    first = box.lines(begin)
+    nothing: Any = None
+    found = repair_module._steer(
+        nothing, box, first, optima(None, first, None), snapshot, Fidelity(tolerance), [tolerance], 2
+    )
+    assert found is not None
+    assert at(seen[1]).max() > tolerance  # beyond the kink
+    assert at(found[0]) == pytest.approx([INSIDE * tolerance] * 2)
