@@ -247,6 +247,7 @@ def main() -> None:
     parser.add_argument("--without", nargs="*", default=[], metavar="ROOM/FILE.py", help="files to leave alone")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no mutant after so long")
     parser.add_argument("--again", type=Path, help="a record whose survivors are tried again")
+    parser.add_argument("--also", nargs="*", default=[], metavar="TEST", help="tests to try on every mutant, whatever")
     given = parser.parse_args()
     if given.again:
         rows = json.loads(given.again.read_text(encoding="utf-8"))
@@ -255,6 +256,8 @@ def main() -> None:
     else:
         mutants = sample(given.count, given.seed, given.without)
     every = reached()
+    for test in given.also:  # as if each reached everything at once
+        every[test] = 0.0, [f"{one.path}:{one.change.function}" for one in mutants]
     record = ROOT / "build" / f"mutants-{given.again.stem + '-again' if given.again else given.seed}.json"
     begin, rows, counts = monotonic(), [], Counter[tuple[str, bool]]()
     for mutant, ending, failed, tests, seconds in trials(mutants, every):

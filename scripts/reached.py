@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import threading
 from collections.abc import Generator
@@ -20,8 +21,8 @@ import pytest
 
 TARGET = "MUTANTS_REACHED"
 """The environment variable that names the file to write."""
-MOST = 50.0
-"""Seconds after which no further test of a file is begun: tests this slow are not asked about a mutant."""
+MOST = 10.0
+"""Seconds after which a test is ended: one this slow is not asked about a mutant."""
 
 _codes: set[CodeType] = set()
 _found: dict[str, tuple[float, list[str]]] = {}
@@ -30,6 +31,10 @@ _failed: set[str] = set()
 
 def _trace(frame: FrameType, event: str, _: Any) -> None:
     _codes.add(frame.f_code)
+
+
+def _too_slow(*_: object) -> None:
+    pytest.fail(f"takes longer than {MOST:g} s")
 
 
 def _names() -> list[str]:
@@ -46,6 +51,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Trace one test with its fixtures."""
     _codes.clear()
     begin = perf_counter()
+    signal.signal(signal.SIGALRM, _too_slow)
+    signal.setitimer(signal.ITIMER_REAL, MOST)
     threading.settrace(_trace)
     sys.settrace(_trace)
     try:
@@ -53,9 +60,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     finally:
         sys.settrace(None)
         threading.settrace(None)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         _found[item.nodeid] = (perf_counter() - begin, _names())
-        if sum(seconds for seconds, _ in _found.values()) > MOST:
-            item.session.shouldstop = "enough of this file is known"
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 import gridveil as gv
-from gridveil.grid import LineKind, LineParameters, Network
+from gridveil.grid import LineKind, LineParameters, Network, OperatingPoint
+from gridveil.nlp.opf import opf_model, solve_opf
+from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.noise import SeededNoise
 from gridveil.repair.bounds import parameter_box
+from gridveil.repair.certify import certify
+from gridveil.repair.estimate import Solved, estimate, mean_slopes
 from gridveil.repair.projection import Aim, Cut, Effort, project, projection, starts
-from gridveil.repair.shrinkage import mean_shift, shrink
+from gridveil.repair.shrinkage import mean_shift, shrink, shrink_lines
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
 from gridveil.wall.coordinates import log_structure
@@ -164,3 +168,46 @@ def test_means_are_put_right_by_kind_and_not_beyond_reason() -> None:
     shift = mean_shift(structure, np.full(sum(counts), 0.01))
     assert shift == pytest.approx(np.repeat([-0.01, 0.01, -0.01], counts))
     assert np.abs(mean_shift(structure, np.full(sum(counts), 9.0))).max() == pytest.approx(0.25)
+
+
+def test_the_certificate_judges_the_point_that_is_written() -> None:
+    """The network is well, and its own optimum too; a written point that is not one of it fails all the same."""
+    network = gv.load("case5")
+    grid = network.grid
+    point = gv.solve_opf(network).require().point
+    snapshots = [Snapshot(grid.buses.pd, grid.buses.qd, point.cost)]
+
+    def failed(written: OperatingPoint | None, *, from_written: bool = False) -> tuple[str, ...]:
+        return certify(grid, network.lines, [written], snapshots, Fidelity(0.01), from_written=from_written).failed
+
+    assert failed(point) == failed(None) == ()
+    for wrong in (replace(point, pg=point.pg + 0.01), replace(point, vm=point.vm - 0.001)):
+        for from_written in (False, True):
+            assert "balance" in " ".join(failed(wrong, from_written=from_written))
+
+
+def test_the_spread_of_an_estimate_is_that_of_all_its_noise() -> None:
+    """Every coordinate adds its variance; and half the distance of the two estimates is an error too."""
+    network = gv.load("case14")
+    grid = network.grid
+    demand = Demand(grid.buses.pd, grid.buses.qd)
+    noisy = mechanism("log").perturb(split(network), 1.0, 0.02, SeededNoise(1))
+    model, by = opf_model(grid), shrink_lines(grid, noisy)
+    solved = Solved(noisy.lines, [solve_opf(model, noisy.lines, demand).require()])
+    found = estimate(model, noisy, [demand], solved, lambda: None, by, float("inf"))
+    assert found.own is not None
+    assert found.shrunk is not None
+    assert found.shape is not None
+    slopes = mean_slopes(model, noisy, solved)
+    variance = float(np.sum((1 - by.odds) * 2 * noisy.scale**2 * slopes**2))
+    assert found.spread == pytest.approx(np.sqrt(variance + 0.25 * (found.own - found.shrunk) ** 2))
+    assert found.shrunk == pytest.approx(found.shape[0] + float(slopes @ by.moved))
+    assert found.losses == pytest.approx((float(solved.optima[0].point.pg.sum() - demand.pd.sum()),))
+    # where it is not sure enough the shrunk network is solved: here it has no dispatch
+    unsure = estimate(model, noisy, [demand], solved, lambda: None, by, 0.0)
+    assert (unsure.shrunk, unsure.own) == (None, found.own)
+    assert unsure.spread == pytest.approx(np.sqrt(variance))
+    alone = estimate(model, noisy, [demand], None, lambda: solved, by, 1.0)
+    assert (alone.own, alone.shrunk) == (None, pytest.approx(found.shape[0]))
+    assert alone.spread == pytest.approx(np.sqrt(np.sum(by.weight * 2 * noisy.scale**2 * slopes**2)))
+    assert estimate(model, noisy, [demand], None, lambda: None, by, 1.0).spread == float("inf")

@@ -7,10 +7,16 @@ import pytest
 
 import gridveil as gv
 from gridveil.grid.parts import part
-from gridveil.nlp.island import Rules, allowed
+from gridveil.nlp.island import Rules, allowed, energise
 from gridveil.nlp.restoration import Ending, restore
 
 from .conftest import Bend
+
+ALL = [0, 1, 2]
+COSTS = (
+    "	2	0	0	3	0.01	20	0;",
+    "	2	0	0	3	0.01	20	0;\n	2	0	0	3	0.01	20	0;",
+)
 
 # bus 1 feeds its own 40 MW; each of its two lines makes 300 Mvar that nobody takes
 TWO_CHARGED = (
@@ -62,3 +68,30 @@ def test_a_part_has_the_lines_among_its_buses_and_no_others(buses: range) -> Non
     assert number[own.grid.lines.bus_from].tolist() == grid.buses.number[grid.lines.bus_from[inside]].tolist()
     assert number[own.grid.lines.bus_to].tolist() == grid.buses.number[grid.lines.bus_to[inside]].tolist()
     assert set(number[own.grid.generators.bus]) <= set(grid.buses.number[grid.generators.bus])
+
+
+def test_generators_of_a_lone_bus_share_what_it_needs(tiny: Bend) -> None:
+    """Bus 3 alone with two generators of 40 MW each: both together give its 60 MW, no more."""
+    network = gv.load(
+        tiny(
+            (
+                "50	-50	1	100	1	80	0;",
+                "50	-50	1	100	1	40	0;\n	3	0	0	50	-50	1	100	1	40	0;",
+            ),
+            COSTS,
+        )
+    )
+    done = restore(network, ALL)
+    assert done.violations.largest <= 1e-6
+    assert done.served == pytest.approx(0.6)
+    assert sorted(done.state.pg) == pytest.approx([0.0, 0.2, 0.4])
+    assert done.state.qg.sum() == pytest.approx(0.2 - 0.05 * done.state.vm[2] ** 2 * done.state.on[2])
+
+
+def test_culprits_are_the_buses_that_cannot_be_fed(tiny: Bend) -> None:
+    """Line 2-3 makes 300 Mvar: its ends are what stands in the way, not bus 1."""
+    network = gv.load(tiny(("2	3	0.01	0.08	0.02", "2	3	0.01	0.3	9")))
+    found = energise(network, Rules.SWITCHABLE, gv.SolverOptions())
+    assert found.state is None
+    assert len(found.culprits) < network.grid.n_bus
+    assert set(found.culprits.tolist()) & {1, 2}

@@ -80,14 +80,14 @@ def test_steering_learns_from_a_kink(monkeypatch: pytest.MonkeyPatch) -> None:
     tolerance, seen = 0.1, []
 
     def at(lines: LineParameters) -> np.ndarray:
-        return heights + planes @ (np.concatenate([lines.g, lines.b, lines.bc]) - begin)
+        return np.asarray(heights + planes @ (np.concatenate([lines.g, lines.b, lines.bc]) - begin))
 
     def optima(_: Any, lines: LineParameters, __: Any) -> list[Any]:
         seen.append(lines)
         return [SimpleNamespace(cost=100.0 * (1.0 + at(lines).max()))]
 
     def slopes(_: Any, __: Any, lines: LineParameters, *___: Any) -> np.ndarray:
-        return planes[[int(np.argmax(at(lines)))]]
+        return np.asarray(planes[[int(np.argmax(at(lines)))]])
 
     monkeypatch.setattr(repair_module, "_optima", optima)
     monkeypatch.setattr(repair_module, "_slopes", slopes)
