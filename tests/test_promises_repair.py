@@ -9,6 +9,7 @@ import pytest
 
 import gridveil as gv
 from gridveil.grid import LineKind, LineParameters, Network, OperatingPoint
+from gridveil.grid.physics import violations
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.noise import SeededNoise
@@ -16,6 +17,7 @@ from gridveil.repair.bounds import parameter_box
 from gridveil.repair.certify import certify
 from gridveil.repair.estimate import Solved, estimate, mean_slopes
 from gridveil.repair.projection import Aim, Cut, Effort, project, projection, starts
+from gridveil.repair.repair import repair
 from gridveil.repair.shrinkage import mean_shift, shrink, shrink_lines
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
@@ -212,3 +214,19 @@ def test_the_spread_of_an_estimate_is_that_of_all_its_noise() -> None:
     assert alone.shrunk == pytest.approx(found.shape[0])
     assert alone.spread == pytest.approx(np.sqrt(np.sum(by.weight * 2 * noisy.scale**2 * slopes**2)))
     assert estimate(model, noisy, [demand], None, lambda: None, by, 1.0).spread == float("inf")
+
+
+def test_points_stand_in_the_order_of_the_snapshots() -> None:
+    """The heaviest is solved first and equal ones once; whoever gave them gets each point at its own place."""
+    network = gv.load("case5")
+    grid = network.grid
+    noisy = mechanism("log").perturb(split(network), 1.0, 1e-3, SeededNoise(0))
+    snapshots, model = [], opf_model(grid)
+    for step, share in enumerate((0.9, 1.0, 0.8, 0.9)):
+        demand = Demand(share * grid.buses.pd, share * grid.buses.qd)
+        snapshots.append(Snapshot(*demand, solve_opf(model, network.lines, demand).require().cost, step))
+    found = repair(grid, noisy, snapshots, Fidelity(0.05))
+    assert len(found.points) == 4
+    for snapshot, point in zip(snapshots, found.points, strict=True):
+        assert violations(grid, found.lines, point, (snapshot.pd, snapshot.qd)).largest <= 1e-5
+    assert found.points[0] is found.points[3]
