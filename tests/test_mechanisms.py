@@ -290,7 +290,3 @@ def test_exact_noise_passes_the_audit_too() -> None:
     other = iter(noise.laplace(np.ones(draws), 1.0, 1.0).tolist())
     found = epsilon_lower_bound(lambda: next(one), lambda: next(other), draws, confidence=1 - 1e-6)
     assert 0.7 < found <= 1.0
-
-
-def test_a_sealed_network_says_what_is_public_of_it() -> None:
-    assert repr(split(gv.load("case118"))) == "SecretNetwork(118 buses, 186 lines, 9 of them lossless)"

@@ -95,3 +95,17 @@ def test_culprits_are_the_buses_that_cannot_be_fed(tiny: Bend) -> None:
     assert found.state is None
     assert len(found.culprits) < network.grid.n_bus
     assert set(found.culprits.tolist()) & {1, 2}
+
+
+def test_the_shunt_of_a_lone_bus_is_on_as_far_as_its_load_needs(tiny: Bend) -> None:
+    """Bus 3 alone takes its 20 Mvar from a capacitor of 50: on·vm² = 0.4, at a voltage within its limits."""
+    network = gv.load(
+        tiny(
+            ("50	-50	1	100	1	80", "0	0	1	100	1	80"),
+            ("60	20	0	5", "60	20	0	50"),
+        )
+    )
+    done = restore(network, ALL)
+    assert done.violations.largest <= 1e-6
+    assert done.state.on[2] * done.state.vm[2] ** 2 == pytest.approx(0.4)
+    assert 0.9 <= done.state.vm[2] <= 1.1
