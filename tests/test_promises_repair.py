@@ -230,3 +230,13 @@ def test_points_stand_in_the_order_of_the_snapshots() -> None:
     for snapshot, point in zip(snapshots, found.points, strict=True):
         assert violations(grid, found.lines, point, (snapshot.pd, snapshot.qd)).largest <= 1e-5
     assert found.points[0] is found.points[3]
+
+
+@pytest.mark.parametrize("method", ["additive", "log"])
+def test_little_noise_leaves_little_to_shrink(method: str) -> None:
+    network = gv.load("case14")
+    noisy = mechanism(method).perturb(split(network), 1.0, 1e-4, SeededNoise(0))
+    found = shrink_lines(network.grid, noisy)
+    assert np.all(found.weight[found.odds == 0] > 0.99)
+    assert found.lines.g == pytest.approx(noisy.g, rel=1e-2)
+    assert found.lines.b == pytest.approx(noisy.b, rel=1e-2)
