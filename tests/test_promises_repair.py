@@ -240,3 +240,12 @@ def test_little_noise_leaves_little_to_shrink(method: str) -> None:
     assert np.all(found.weight[found.odds == 0] > 0.99)
     assert found.lines.g == pytest.approx(noisy.g, rel=1e-2)
     assert found.lines.b == pytest.approx(noisy.b, rel=1e-2)
+
+
+def test_shrunk_conductances_stay_away_from_zero() -> None:
+    """Some values were noised through zero; none is drawn nearer to it than a twentieth of the middle one."""
+    network = gv.load("case30")
+    noisy = mechanism("additive").perturb(split(network), 1.0, 3.0, SeededNoise(0))
+    assert np.any(noisy.g < 0)
+    g = shrink_lines(network.grid, noisy).lines.g[network.grid.lines.kind == LineKind.LOSSY]
+    assert g.min() == pytest.approx(0.05 * np.median(g))
