@@ -42,7 +42,7 @@ TESTS = (
 """The test files near to the rooms; those named test_promises_* are always among them."""
 SECONDS, MOST = 20.0, 40
 """Tests of one mutant: how long they may take by themselves, and how many there may be."""
-LONGER, PATIENCE = 5.0, 20.0
+LONGER, PATIENCE = 3.0, 20.0
 """A mutant is given up as noticed after so many times as long, and so many seconds more."""
 
 Reached = dict[str, tuple[float, list[str]]]
@@ -192,8 +192,8 @@ def attempt(mutant: Mutant, tests: list[str], limit: float, copy: Path) -> tuple
 class Court:
     """Tries mutants, and asks every test that notices one whether it passes where nothing is changed."""
 
-    def __init__(self, every: Reached, copy: Path) -> None:
-        self.every, self.copy = every, copy
+    def __init__(self, every: Reached, copy: Path, also: list[str]) -> None:
+        self.every, self.copy, self.also = every, copy, also
         self.sound: set[str] = set()
         first = min(every, key=lambda test: every[test][0])
         if run([first], copy, 10 * PATIENCE)[0] != "survived":
@@ -203,15 +203,17 @@ class Court:
         """How a mutant ended, which test noticed it, and how many were to."""
         while True:
             tests = chosen(mutant, self.every)
+            limit = PATIENCE + LONGER * sum(self.every[test][0] for test in tests)
+            tests = [*self.also, *tests]
             if not tests:
                 return "survived", [], 0
-            limit = PATIENCE + LONGER * sum(self.every[test][0] for test in tests)
             ending, failed = attempt(mutant, tests, limit, self.copy)
             doubtful = [test for test in failed if test not in self.sound]
             if not doubtful or run(doubtful, self.copy, limit)[0] == "survived":
                 self.sound |= set(doubtful)
                 return ending, failed, len(tests)
             print(f"left out, for it fails where nothing is changed: {doubtful}", flush=True)
+            self.also = [test for test in self.also if not any(one.startswith(test) for one in doubtful)]
             self.every = {test: found for test, found in self.every.items() if test not in doubtful}
 
 
@@ -224,7 +226,9 @@ def preload() -> None:
         sys.exit("the package is loaded before it is changed; a library that imports it must not be loaded early")
 
 
-def trials(mutants: list[Mutant], every: Reached) -> Iterator[tuple[Mutant, str, list[str], int, float]]:
+def trials(
+    mutants: list[Mutant], every: Reached, also: list[str]
+) -> Iterator[tuple[Mutant, str, list[str], int, float]]:
     """Try them one after another, each with how it ended, what noticed it, the number of its tests and the time."""
     preload()
     os.chdir(ROOT)
@@ -234,7 +238,7 @@ def trials(mutants: list[Mutant], every: Reached) -> Iterator[tuple[Mutant, str,
         # checked by content: the same second and the same length do not make an old file pass for a new one
         compileall.compile_dir(copy, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
         sys.dont_write_bytecode = True
-        court = Court(every, copy)
+        court = Court(every, copy, also)
         for mutant in mutants:
             begin = monotonic()
             yield mutant, *court.trial(mutant), monotonic() - begin
@@ -256,11 +260,9 @@ def main() -> None:
     else:
         mutants = sample(given.count, given.seed, given.without)
     every = reached()
-    for test in given.also:  # as if each reached everything at once
-        every[test] = 0.0, [f"{one.path}:{one.change.function}" for one in mutants]
     record = ROOT / "build" / f"mutants-{given.again.stem + '-again' if given.again else given.seed}.json"
     begin, rows, counts = monotonic(), [], Counter[tuple[str, bool]]()
-    for mutant, ending, failed, tests, seconds in trials(mutants, every):
+    for mutant, ending, failed, tests, seconds in trials(mutants, every, given.also):
         killed = ending != "survived"
         print(f"{ending} by {tests} tests, {seconds:.1f} s: {mutant.diff()}" + ("" if killed else "\n"), flush=True)
         rows.append({**asdict(mutant), "ending": ending, "failed": failed, "tests": tests, "diff": mutant.diff()})
