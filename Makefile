@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: setup demo test check sweep bench clean
+.PHONY: setup demo test check sweep bench mutants clean
 
 setup: .venv/.core
 
@@ -35,6 +35,12 @@ sweep: .venv/.dev
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/run.py
+
+# Small random changes of the source that the tests should notice: make mutants N=30 SEED=7
+N ?= 30
+SEED ?= 0
+mutants: .venv/.dev
+	nice $(BIN)/python scripts/mutants.py --count $(N) --seed $(SEED)
 
 clean:
 	rm -rf build .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,3 +76,64 @@ def test_casadi_is_not_imported() -> None:
     gv.solve_opf("case3")
     assert "casadi" not in sys.modules
     assert ipopt.find_library(None).name.startswith("libipopt")
+
+
+class Answering:
+    """The solver's library, but for the code that a solve ends with."""
+
+    def __init__(self, library: Any, code: int) -> None:
+        self.library, self.code = library, code
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.library, name)
+
+    def IpoptSolve(self, *_: object) -> int:
+        return self.code
+
+
+# IpReturnCodes_inc.h: its own names, beside what a user is told
+@pytest.mark.parametrize(
+    ("code", "name", "status", "detail"),
+    [
+        (2, "Infeasible_Problem_Detected", "infeasible", "local infeasibility"),
+        (3, "Search_Direction_Becomes_Too_Small", "numerical_failure", "too small"),
+        (4, "Diverging_Iterates", "numerical_failure", "diverge"),
+        (5, "User_Requested_Stop", "numerical_failure", "stopped by the caller"),
+        (6, "Feasible_Point_Found", "numerical_failure", "feasible point"),
+        (-1, "Maximum_Iterations_Exceeded", "iteration_limit", "iteration limit"),
+        (-2, "Restoration_Failed", "numerical_failure", "restoration"),
+        (-3, "Error_In_Step_Computation", "numerical_failure", "step computation"),
+        (-4, "Maximum_CpuTime_Exceeded", "time_limit", "time limit"),
+        (-5, "Maximum_WallTime_Exceeded", "time_limit", "time limit"),
+        (-10, "Not_Enough_Degrees_Of_Freedom", "infeasible", "more equations"),
+        (-11, "Invalid_Problem_Definition", "numerical_failure", "problem definition"),
+        (-13, "Invalid_Number_Detected", "numerical_failure", "invalid number"),
+        (-100, "Unrecoverable_Exception", "numerical_failure", "Ipopt code -100"),
+        (-102, "Insufficient_Memory", "numerical_failure", "not enough memory"),
+        (-199, "Internal_Error", "numerical_failure", "Ipopt code -199"),
+    ],
+)
+def test_return_codes_are_read_as_the_solver_means_them(
+    monkeypatch: pytest.MonkeyPatch, code: int, name: str, status: str, detail: str
+) -> None:
+    library = ipopt._load(ipopt.find_library(None))
+    monkeypatch.setattr(ipopt, "_load", lambda _: Answering(library, code))
+    solution = gv.solve_opf("case3", options=SolverOptions(starts=1))
+    assert (solution.status.value, detail in solution.detail) == (status, True), name
+
+
+@pytest.mark.parametrize(("code", "said"), [(0, "solver calls it solved"), (1, "solver calls it solved")])
+def test_solved_is_only_what_the_judge_accepts(monkeypatch: pytest.MonkeyPatch, code: int, said: str) -> None:
+    """A solver that calls its start a solution is not believed."""
+    library = ipopt._load(ipopt.find_library(None))
+    monkeypatch.setattr(ipopt, "_load", lambda _: Answering(library, code))
+    solution = gv.solve_opf("case3", options=SolverOptions(starts=1))
+    assert solution.status is gv.Status.NUMERICAL_FAILURE
+    assert said in solution.detail
+
+
+def test_rejected_options_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = ipopt._load(ipopt.find_library(None))
+    monkeypatch.setattr(ipopt, "_load", lambda _: Answering(library, -12))
+    with pytest.raises(gv.SolveError, match="Ipopt rejects its options; is linear solver 'mumps' built in"):
+        gv.solve_opf("case3")
