@@ -69,6 +69,10 @@ class RepairFailed(ReleaseError):
     """No network within the bounds was found that is feasible and faithful."""
 
 
+class OutOfEffort(RepairFailed):
+    """A repair was given up at its limit; other aims would cost as much again."""
+
+
 class CertificateFailed(ReleaseError):
     """The written network does not pass its own checks; it is not released."""
 

@@ -31,7 +31,7 @@ from gridveil.publish.release import publisher as publisher_words
 from gridveil.sealed.split import split
 from gridveil.wall.certificate import stored
 from gridveil.wall.codec import to_plain
-from gridveil.wall.draw import Target
+from gridveil.wall.draw import EFFORT, Target
 from gridveil.wall.facts import SENSITIVITY, SHARE
 
 LedgerOption = Annotated[
@@ -82,6 +82,7 @@ def release(
     target: Annotated[
         str, typer.Option(help="What the repair stays near to: the values as drawn, or shrunk by public data.")
     ] = Target.DRAWN,
+    effort: Annotated[float, typer.Option(help="Give a repair up that costs more than so many AC-OPFs.")] = EFFORT,
     profile: Annotated[
         Path | None,
         typer.Option(
@@ -142,6 +143,7 @@ def release(
             cost_sensitivity,
             unattended,
             target,
+            effort,
         )
         noise = _noise(research, seed)
         network = split(read_case(case))

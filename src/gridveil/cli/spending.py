@@ -15,6 +15,9 @@ from gridveil.cli.output import err, say
 from gridveil.privacy.ledger import DEFAULT_LIMIT, Ledger, default_path
 from gridveil.publish.preview import Preview
 
+SECONDS = 10.0
+"""Between lines about work that goes on, where there is no terminal."""
+
 
 def open_ledger(path: Path | None, as_json: bool) -> Ledger:
     """The ledger; a first release makes one, and says where it is and what the limit is."""
@@ -55,4 +58,12 @@ def stages(as_json: bool) -> Iterator[Callable[[str], None]]:
         with err.status("releasing") as status:
             yield lambda stage: status.update(f"{escape(stage)} ({monotonic() - begin:.0f} s)")
     else:
-        yield lambda stage: say(f"{monotonic() - begin:7.1f} s  {escape(stage)}")
+        last = begin
+
+        def tell(stage: str) -> None:
+            nonlocal last
+            if not stage.startswith("working: ") or monotonic() - last > SECONDS:
+                last = monotonic()
+                say(f"{last - begin:7.1f} s  {escape(stage)}")
+
+        yield tell

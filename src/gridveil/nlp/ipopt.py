@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_void_p
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
@@ -24,6 +25,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray
 from gridveil.errors import SolveError
+from gridveil.nlp.effort import current
 from gridveil.nlp.problem import Evaluator
 from gridveil.nlp.solver import Bounds, Outcome, Progress, SolverOptions, Start, Status
 
@@ -155,6 +157,10 @@ def solve(
 ) -> Outcome:
     """Minimise from one start. Raises only if the solver itself cannot run; a bad end is a status."""
     library = _load(find_library(options.library))
+    effort = current()
+    if effort is not None:
+        most = effort.allowed(evaluator.problem.n_variable)
+        options = replace(options, max_iterations=min(options.max_iterations, most))
     calls = _Callbacks(evaluator, progress, options.patience)
     problem = evaluator.problem
     arrays = [np.ascontiguousarray(a) for a in (bounds.x_lower, bounds.x_upper, bounds.row_lower, bounds.row_upper)]
@@ -184,6 +190,8 @@ def solve(
         seconds = perf_counter() - begin
     finally:
         library.FreeIpoptProblem(handle)
+    if effort is not None:
+        effort.count(n, calls.iterations)
     if calls.error is not None:
         raise calls.error
     if code == _INVALID_OPTION:

@@ -14,7 +14,7 @@ from gridveil.casefile.from_network import from_network
 from gridveil.casefile.read import read_bytes
 from gridveil.casefile.to_network import to_network
 from gridveil.casefile.write import to_text
-from gridveil.errors import CertificateFailed, RepairFailed
+from gridveil.errors import CertificateFailed, OutOfEffort, RepairFailed
 from gridveil.grid import Network, PublicGrid
 from gridveil.grid.profile import Profile
 from gridveil.nlp.power_flow import Demand
@@ -38,7 +38,9 @@ Progress = Callable[[str], None]
 class Shop(Protocol):
     """Where a draw is estimated and repaired: in this process, or in one that has never seen the secret."""
 
-    def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Self: ...
+    def begin(
+        self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity, told: Callable[[float], None] = ...
+    ) -> Self: ...
 
     def estimate(self, demands: Sequence[Demand], *, needed: bool = ..., enough: float = ...) -> Estimate: ...
 
@@ -81,8 +83,8 @@ def repaired(
         aimed = replace(public, facts=public.facts + facts)
         try:
             return aimed, shop.repair(_snapshots(aimed))
-        except RepairFailed:
-            if facts is choices[-1]:
+        except RepairFailed as failure:
+            if facts is choices[-1] or isinstance(failure, OutOfEffort):
                 raise
     raise AssertionError("there is always a choice")
 

@@ -104,7 +104,8 @@ def release(
         # ════════ wall: below, the secret is seen by `ask` alone, whose answer is paid for and noised ════════
         names = network.bus_names if plan.keep_names else None
         public = Public(grid, plan, profile, horizon, used, names, noisy, facts)
-        public, result = repaired(public, shop.begin(grid, noisy, plan.fidelity), plates, ask, progress)
+        begun = shop.begin(grid, noisy, plan.fidelity, lambda spent: progress(f"working: {spent:.0f} AC-OPFs so far"))
+        public, result = repaired(public, begun, plates, ask, progress)
         progress("certifying what is written")
         made = finished(public, result, noise, loss, purse.receipts)
         if deliver is not None:

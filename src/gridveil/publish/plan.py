@@ -12,7 +12,7 @@ from gridveil.arrays import FloatArray, IntArray
 from gridveil.errors import PrivacyError, ReleaseError
 from gridveil.grid import LineKind, PublicGrid
 from gridveil.grid.profile import equally_spaced
-from gridveil.wall.draw import Fidelity, Target
+from gridveil.wall.draw import EFFORT, Fidelity, Target
 from gridveil.wall.facts import DIGITS, SENSITIVITY, SHARE, Source
 from gridveil.wall.mechanisms import PUBLISHED, MechanismWords, mechanism_words
 
@@ -29,7 +29,7 @@ class Plan:
     With a profile, `steps` of its steps, equally spaced, are used (all if it is `None`); `published_cost` then holds
     one cost per used step. The costs of unused steps stay secret unless `declare_unused`. `unattended` leaves out the
     question whether the original has an optimal power flow, for those who answer the requests of others: then neither
-    a refusal nor an exit code says anything of it.
+    a refusal nor an exit code says anything of it. A repair that costs more than `effort` AC-OPFs is given up.
     """
 
     epsilon: float
@@ -47,6 +47,7 @@ class Plan:
     cost_sensitivity: float = SENSITIVITY
     unattended: bool = False
     target: str = Target.DRAWN
+    effort: float = EFFORT
 
     def __post_init__(self) -> None:
         if self.mechanism not in PUBLISHED:
@@ -70,6 +71,8 @@ class Plan:
             raise ReleaseError(f"{self.steps} steps cannot be used; give 1 or more")
         if self.loss_within is not None and not (isfinite(self.loss_within) and self.loss_within > 1):
             raise ReleaseError("losses can be kept within a factor above 1, such as 1.5")
+        if not (isfinite(self.effort) and self.effort > 0):
+            raise ReleaseError("the effort is a positive number of AC-OPFs, such as 5000")
         if self.target not in tuple(Target):
             raise ReleaseError(f"there is no target '{self.target}'; choose {', '.join(Target)}")
         self._check_cost()
@@ -151,7 +154,7 @@ class Plan:
 
     @property
     def fidelity(self) -> Fidelity:
-        return Fidelity(self.share, self.bound_factor, self.loss_within, Target(self.target))
+        return Fidelity(self.share, self.bound_factor, self.loss_within, Target(self.target), self.effort)
 
     def used(self, horizon: int) -> IntArray:
         """Which steps of a horizon are used; refuses what the profile cannot give."""

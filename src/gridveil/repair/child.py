@@ -19,13 +19,13 @@ from subprocess import TimeoutExpired
 from threading import Thread, Timer
 from typing import IO, Self
 
-from gridveil.errors import GridVeilError, ReleaseError, RepairFailed, WallBreach
+from gridveil.errors import GridVeilError, OutOfEffort, ReleaseError, RepairFailed, WallBreach
 from gridveil.grid import PublicGrid
 from gridveil.nlp.power_flow import Demand
 from gridveil.process.confine import confine
 from gridveil.process.start import isolated
 from gridveil.repair.rehearsal import rehearse
-from gridveil.repair.workshop import Workshop
+from gridveil.repair.workshop import Told, Workshop, silent
 from gridveil.wall.codec import pack, unpack
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import SENSITIVITY, SHARE
@@ -59,11 +59,13 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What was asked for, or why there is none."""
+    """What was asked for, or why there is none; or how many AC-OPFs it has cost so far, with more to come."""
 
     estimate: Estimate | None = None
     repair: Repair | None = None
     failed: str | None = None
+    out_of_effort: bool = False
+    so_far: float | None = None
 
 
 class ChildWorkshop:
@@ -103,8 +105,9 @@ class ChildWorkshop:
         words = greeting.removeprefix(GREETING).decode("ascii", errors="replace")
         return tuple(words.split())
 
-    def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Self:
+    def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity, told: Told = silent) -> Self:
         """As `Workshop.begin`."""
+        self._told = told
         self._send(pack(Task(grid, noisy, fidelity)))
         return self
 
@@ -114,14 +117,14 @@ class ChildWorkshop:
         """As `Workshop.estimate`."""
         answer = self._ask(Request(demands=tuple(demands), needed=needed, enough=enough))
         if answer.estimate is None:
-            raise RepairFailed(answer.failed or "the repair process gave no estimate")
+            raise _failure(answer)
         return answer.estimate
 
     def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
         """As `Workshop.repair`."""
         answer = self._ask(Request(snapshots=tuple(snapshots)))
         if answer.repair is None:
-            raise RepairFailed(answer.failed or "the repair process gave no repair")
+            raise _failure(answer)
         return answer.repair
 
     def close(self) -> None:
@@ -138,10 +141,14 @@ class ChildWorkshop:
     def _ask(self, request: Request) -> Answer:
         self._send(pack(request))
         assert self._process.stdout is not None
-        data = _receive(self._process.stdout)
-        if data is None:
-            raise self._ended()
-        return unpack(data, Answer)
+        while True:
+            data = _receive(self._process.stdout)
+            if data is None:
+                raise self._ended()
+            answer = unpack(data, Answer)
+            if answer.so_far is None:
+                return answer
+            self._told(answer.so_far)
 
     def _send(self, data: bytes) -> None:
         assert self._process.stdin is not None
@@ -166,6 +173,10 @@ class ChildWorkshop:
         self._listener.join(timeout=1.0)
         words = b"".join(self._words).decode(errors="replace")[-400:].strip()
         return ReleaseError(f"the repair process {how}: {words}" if words else f"the repair process {how}")
+
+
+def _failure(answer: Answer) -> RepairFailed:
+    return (OutOfEffort if answer.out_of_effort else RepairFailed)(answer.failed or "the repair process has no answer")
 
 
 def _write(stream: IO[bytes], data: bytes) -> None:
@@ -199,7 +210,9 @@ def main() -> None:
     if given is None:
         return
     task = unpack(given, Task)
-    shop = Workshop().begin(task.grid, task.noisy, task.fidelity)
+    shop = Workshop().begin(
+        task.grid, task.noisy, task.fidelity, lambda spent: _write(answers, pack(Answer(so_far=spent)))
+    )
     while (data := _receive(sys.stdin.buffer)) is not None:
         request = unpack(data, Request)
         try:
@@ -208,7 +221,7 @@ def main() -> None:
             else:
                 answer = Answer(repair=shop.repair(request.snapshots or ()))
         except RepairFailed as failure:
-            answer = Answer(failed=str(failure))
+            answer = Answer(failed=str(failure), out_of_effort=isinstance(failure, OutOfEffort))
         if reached := [name for name in sys.modules if name.startswith(FORBIDDEN)]:
             raise WallBreach(f"the repair process has loaded {', '.join(sorted(reached))}")
         _write(answers, pack(answer))

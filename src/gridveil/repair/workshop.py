@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from math import inf
 from typing import Self
 
+from gridveil.errors import OutOfEffort
 from gridveil.grid import PublicGrid
+from gridveil.nlp.effort import Effort, EffortSpent, limited
+from gridveil.nlp.opf import opf_model
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.repair.estimate import Solved, estimate
@@ -18,6 +22,12 @@ from gridveil.repair.trial import Trial, drawn_trial, shrunk_trial, solve_all
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot, Target
 from gridveil.wall.facts import SENSITIVITY, SHARE
 
+Told = Callable[[float], None]
+
+
+def silent(spent: float) -> None:
+    """Nobody wants to hear it."""
+
 
 class Workshop:
     """In this process, for studies and tests; releases work in a process of its own (`repair/child.py`)."""
@@ -26,9 +36,10 @@ class Workshop:
     noisy: NoisyLines
     fidelity: Fidelity
 
-    def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Self:
-        """Take up a draw."""
+    def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity, told: Told = silent) -> Self:
+        """Take up a draw; `told` hears how many AC-OPFs it has cost so far."""
         self.grid, self.noisy, self.fidelity = grid, noisy, fidelity
+        self._effort = Effort(fidelity.effort, opf_model(grid).problem.n_variable, told)
         return self
 
     def estimate(
@@ -39,13 +50,14 @@ class Workshop:
         If it is `needed` and neither network has a dispatch, the nearest one that has takes their place. A spread up to
         `enough` is not made smaller by further solves.
         """
-        (trial, by), drawn = self._shrunk, _solved(self._drawn, demands)
+        with self._limited():
+            (trial, by), drawn = self._shrunk, _solved(self._drawn, demands)
 
-        def shrunk() -> Solved | None:
-            found = _solved(trial, demands)
-            return self._nearest(demands) if needed and drawn is None and found is None else found
+            def shrunk() -> Solved | None:
+                found = _solved(trial, demands)
+                return self._nearest(demands) if needed and drawn is None and found is None else found
 
-        return estimate(self._drawn.model, self.noisy, demands, drawn, shrunk, by, enough)
+            return estimate(self._drawn.model, self.noisy, demands, drawn, shrunk, by, enough)
 
     def _nearest(self, demands: Sequence[Demand]) -> Solved:
         """The nearest network with a dispatch, at any cost."""
@@ -55,8 +67,21 @@ class Workshop:
 
     def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
         """The nearest network that keeps the promise at every snapshot."""
-        first = self._shrunk[0] if self.fidelity.target is Target.SHRUNK else self._drawn
-        return repair(self.grid, self.noisy, snapshots, self.fidelity, first)
+        with self._limited():
+            first = self._shrunk[0] if self.fidelity.target is Target.SHRUNK else self._drawn
+            return repair(self.grid, self.noisy, snapshots, self.fidelity, first)
+
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
+        """Within the effort that is left; what ends there is told as a failure."""
+        try:
+            with limited(self._effort):
+                yield
+        except EffortSpent:
+            raise OutOfEffort(
+                f"no network was found within an effort of {self.fidelity.effort:g} AC-OPFs; give a larger --effort, a "
+                "smaller alpha or a larger beta"
+            ) from None
 
     def close(self) -> None:
         """Nothing to put away."""

@@ -84,6 +84,10 @@ class NoisyLines:
         return LineParameters(self.g, self.b, self.bc)
 
 
+EFFORT = 5000.0
+"""AC-OPFs that a repair may cost unless the plan says otherwise: ten times what the dearest draws on record took."""
+
+
 class Target(StrEnum):
     """What a repair stays near to: the values as drawn, or shrunk towards what public data say of them."""
 
@@ -93,12 +97,16 @@ class Target(StrEnum):
 
 @dataclass(frozen=True)
 class Fidelity:
-    """What the repair must keep: the cost within `beta`, and the losses within a factor if that is given."""
+    """What the repair must keep: the cost within `beta`, and the losses within a factor if that is given.
+
+    It is given up when it has cost as much as `effort` AC-OPFs.
+    """
 
     beta: float
     bound_factor: float = 50.0
     loss_within: float | None = None
     target: Target = Target.DRAWN
+    effort: float = EFFORT
 
 
 @dataclass(frozen=True)
