@@ -30,13 +30,10 @@ def test_solves_are_counted_in_iterations_and_end_at_the_limit() -> None:
         first = gv.solve_opf(network)
         assert first.iterations < 0.5 * ITERATIONS
         assert effort.spent == pytest.approx(first.iterations / ITERATIONS)
-        second = gv.solve_opf(network)
-        left = 0.5 * ITERATIONS - first.iterations
-        assert second.status != "optimal" or second.iterations <= left
         with pytest.raises(EffortSpent):
             for _ in range(5):
                 gv.solve_opf(network)
-    assert heard == sorted(heard) and heard[-1] == effort.spent >= 0.5
+    assert heard == sorted(heard) and 0.5 <= heard[-1] == effort.spent < 0.5 + 2 / ITERATIONS
     assert gv.solve_opf(network).status == "optimal"  # outside nothing is counted
     assert effort.spent == heard[-1]
 

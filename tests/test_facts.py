@@ -25,7 +25,7 @@ from gridveil.grid.cost import CostCurves
 from gridveil.grid.profile import base_profile, scaled
 from gridveil.grid.ratings import bound_size
 from gridveil.privacy.noise import SeededNoise
-from gridveil.publish import behind, pipeline
+from gridveil.publish import behind
 from gridveil.publish.costs import aimed_costs, fused, levels, worth_asking
 from gridveil.publish.describe import statement
 from gridveil.publish.manifest import schema

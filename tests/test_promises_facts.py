@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gridveil as gv
-from gridveil.publish import pipeline
+from gridveil.publish import behind
 from gridveil.wall.draw import Estimate
 from gridveil.wall.facts import SENSITIVITY, SHARE, Fact, FactKind, private_surcharge
 
@@ -43,7 +43,7 @@ def test_an_estimate_is_made_where_facts_rest_on_it(
 ) -> None:
     """It must succeed where nothing else gives the cost or the losses; the truth is asked only if it is unsure."""
     plan = gv.Plan(1.0, 0.1, 0.01, **chosen)
-    public: Any = SimpleNamespace(plan=plan, horizon=SimpleNamespace(step=[4]), used=[0])
+    public: Any = SimpleNamespace(plan=plan, horizon=SimpleNamespace(step=[4]), used=[0], demands=[])
     shop: Any = Shop(spread)
     truth: list[Fact] = []
 
@@ -51,7 +51,7 @@ def test_an_estimate_is_made_where_facts_rest_on_it(
         truth.append(private_surcharge(0.07, plan.epsilon_cost, plan.cost_sensitivity))
         return truth[-1]
 
-    found = pipeline._fused(public, shop, [], [100.0], ask)
+    found = behind._fused(public, shop, [100.0], ask)
     enough = plan.cost_scale if chosen.get("cost") == "private" else SENSITIVITY / SHARE
     assert shop.asked == ([] if needed is None else [(needed, enough)])
     for facts in found:

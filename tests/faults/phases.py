@@ -12,7 +12,7 @@ from gridveil.privacy.chain import Chain
 from gridveil.privacy.keyfile import KeyFile
 from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.noise import SeededNoise
-from gridveil.publish import bundle, pipeline, spending
+from gridveil.publish import behind, bundle, spending, staging
 from gridveil.repair.workshop import Workshop
 
 Action = Callable[[str], None]
@@ -57,11 +57,11 @@ class Phases:
         self.around(SeededNoise, "laplace", "the draw")
         for method in ("estimate", "repair"):
             self.around(Workshop, method, f"the {method}")
-        self.around(pipeline, "certify", "certifying")
-        self.around(pipeline, "make_manifest", "the manifest")
+        self.around(behind, "certify", "certifying")
+        self.around(behind, "make_manifest", "the manifest")
         self._files()
         self.around(Path, "rename", "the rename")
-        self.around(bundle, "exchange", "the exchange")
+        self.around(staging, "exchange", "the exchange")
         self.around(Ledger, "record_outcome", "the outcome")
         self.around(command, "print_release", "the last words")
 

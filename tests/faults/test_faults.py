@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from gridveil.process.system import exchange
-from gridveil.publish import bundle
+from gridveil.publish import staging
 from gridveil.publish.spending import heeding
 
 from .record import Record
@@ -105,13 +106,15 @@ def test_directories_change_places_or_stay(tmp_path: Path) -> None:
         assert (tmp_path / "old" / "new").exists() and (tmp_path / "new" / "old").exists()
         assert exchange(tmp_path / "new", tmp_path / "old")
     assert not exchange(tmp_path / "new", tmp_path / "none")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bundle, "exchange", lambda *_: False)
-        bundle._replace(tmp_path / "new", tmp_path / "old")
-        assert (tmp_path / "old" / "new").exists() and not (tmp_path / "new").exists()
-        with pytest.raises(FileNotFoundError):
-            bundle._replace(tmp_path / "new", tmp_path / "old")
-    assert [one.name for one in tmp_path.iterdir()] == ["old"] and (tmp_path / "old" / "new").exists()
+    retired = tmp_path / "retired"
+    retired.mkdir()
+    staging._replace(tmp_path / "new", tmp_path / "old", retired)
+    assert (tmp_path / "old" / "new").exists() and not (tmp_path / "new").exists()
+    assert (retired / "old" / "old").exists()
+    shutil.rmtree(retired / "old")
+    with pytest.raises(FileNotFoundError):
+        staging._replace(tmp_path / "new", tmp_path / "old", retired)
+    assert (tmp_path / "old" / "new").exists() and not list(retired.iterdir())
 
 
 def test_the_bound_is_that_of_clopper_and_pearson() -> None:
