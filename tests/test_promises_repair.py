@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gridveil as gv
-from gridveil.grid import LineKind, LineParameters, Network, OperatingPoint
+from gridveil.grid import LineKind, LineParameters, Network, OperatingPoint, is_transformer
 from gridveil.grid.physics import violations
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
@@ -204,6 +204,9 @@ def test_the_spread_of_an_estimate_is_that_of_all_its_noise() -> None:
     variance = float(np.sum((1 - by.odds) * 2 * noisy.scale**2 * slopes**2))
     assert found.spread == pytest.approx(np.sqrt(variance + 0.25 * (found.own - found.shrunk) ** 2))
     assert found.shrunk == pytest.approx(found.shape[0] + float(slopes @ by.moved))
+    away = by.told + mean_shift(log_structure(grid, noisy.lines), (1 - by.odds) * noisy.scale**2)
+    assert 0 < abs(float(slopes @ away)) < 0.02  # of ratings, and of the mean of the noise
+    assert found.own - found.shape[0] == pytest.approx(float(slopes @ away))
     assert found.losses == pytest.approx((float(solved.optima[0].point.pg.sum() - demand.pd.sum()),))
     # where it is not sure enough the shrunk network is solved: here it has no dispatch
     unsure = estimate(model, noisy, [demand], solved, lambda: None, by, 0.0)
@@ -249,3 +252,12 @@ def test_shrunk_conductances_stay_away_from_zero() -> None:
     assert np.any(noisy.g < 0)
     g = shrink_lines(network.grid, noisy).lines.g[network.grid.lines.kind == LineKind.LOSSY]
     assert g.min() == pytest.approx(0.05 * np.median(g))
+
+
+def test_transformers_are_told_by_tap_shift_or_two_voltages(tiny: Bend) -> None:
+    assert is_transformer(gv.load(tiny()).grid).tolist() == [False, True, False]
+    shifted = gv.load(tiny(("0.98	2	1", "0	2	1"))).grid
+    assert is_transformer(shifted).tolist() == [False, True, False]
+    assert is_transformer(gv.load(tiny(("0.98	2	1", "0	0	1"))).grid).tolist() == [False] * 3
+    stepped = replace(shifted, buses=replace(shifted.buses, base_kv=np.array([230.0, 110.0, 230.0])))
+    assert is_transformer(stepped).tolist() == [True, True, True]
