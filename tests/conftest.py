@@ -62,6 +62,12 @@ def charged(book: Ledger) -> list[float]:
 
 
 @pytest.fixture(autouse=True)
+def no_ledger_of_ours(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test opens the ledger of whoever runs it."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.getbasetemp() / "data"))
+
+
+@pytest.fixture(autouse=True)
 def no_luck(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Releases draw seeded noise that the test's name decides, unless it is marked `real_noise`.
 

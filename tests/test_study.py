@@ -170,9 +170,9 @@ def test_folders_are_what_their_names_say(tmp_path: Path) -> None:
     store.close()
     about = store.folder / "_study.json"
     text = about.read_text()
-    for other in ('"gaps"', '["counting"]'):
+    for other, words in (('"gaps"', "other results than its name says"), ('["counting"]', "is damaged")):
         about.write_text(text.replace('"counting"', other))
-        with pytest.raises(StudyError, match="other results than its name says"):
+        with pytest.raises(StudyError, match=words):
             results(tmp_path)
     about.unlink()
     with pytest.raises(StudyError, match=r"_study.json is gone"):
@@ -189,11 +189,12 @@ def test_damage_is_said(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"part-000001.parquet is damaged .*move it away"):
         Store.open(tmp_path, COUNT, CASES)
     part.unlink()
-    store.journal.write_text('[{"entry": 1, "key": "a"}]\nrubbish\n')
+    row = '"entry": 1, "key": "a", "case": "case5_pjm", "draw": 0, "status": "ok", "alpha": 1.0'
+    store.journal.write_text(f"[{{{row}}}]\nrubbish\n")
     with pytest.raises(StudyError, match=r"line 2, is damaged .*delete that line"):
         Store.open(tmp_path, COUNT, CASES)
-    store.journal.write_text('[{"entry": 1, "key": "a", "task_seconds": "long"}]\n')
-    with pytest.raises(StudyError, match=r"values of another type .*delete the damaged line"):
+    store.journal.write_text(f'[{{{row}, "task_seconds": "long"}}]\n')
+    with pytest.raises(StudyError, match=r"a value of another type.*delete the damaged line"):
         Store.open(tmp_path, COUNT, CASES)
     store.journal.unlink()
     assert reopened(tmp_path).done() == set()

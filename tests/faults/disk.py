@@ -10,9 +10,12 @@ import os
 import shutil
 from pathlib import Path
 
+from gridveil.privacy import ledger
+from gridveil.publish import bundle
+
 from .campaigns import Stage, timed
 from .injectors import nothing
-from .phases import Phases
+from .phases import Phases, put
 from .record import Record
 from .scene import Scene
 from .trial import Injector, Tell
@@ -43,6 +46,8 @@ def disk(folder: Path, count: int, seed: int) -> Record:
         if (why := mounted(small)) is not None:
             record.kinds[f"skipped: {why}"] += 1
             return record
+        for room in (bundle, ledger):  # which would refuse so small a disk before anything is charged
+            put(room, "require_room", lambda *_: None)
         _trials(small, count, record)
         ctypes.CDLL(None).umount2(os.fsencode(small), LAZY)
     return record

@@ -83,16 +83,16 @@ class Phases:
         put(KeyFile, "advance", advanced)
 
     def _files(self) -> None:
-        write = Path.write_text
+        write = Path.write_bytes
 
-        def written(path: Path, data: str, *given: Any, **named: Any) -> int:
+        def written(path: Path, data: bytes) -> int:
             if path.name not in FILES:
-                return write(path, data, *given, **named)
+                return write(path, data)
             self.reach(f"before {path.name}")
-            write(path, data[: len(data) // 2], *given, **named)
+            write(path, data[: len(data) // 2])
             self.reach(f"half of {path.name}")
-            answer = write(path, data, *given, **named)
+            answer = write(path, data)
             self.reach(f"after {path.name}")
             return answer
 
-        put(Path, "write_text", written)
+        put(Path, "write_bytes", written)
