@@ -347,7 +347,7 @@ def test_a_child_that_reaches_for_a_file_is_refused(
     shop = tmp_path / "gridveil" / "repair" / "workshop.py"
     planted = f"        open({str(tmp_path / 'leak')!r}, 'w').write('noise')\n"
     text = shop.read_text()
-    mark = '        """Take up a draw."""\n'
+    mark = '        """Take up a draw; `told` hears how many AC-OPFs it has cost so far."""\n'
     assert mark in text
     shop.write_text(text.replace(mark, mark + planted))
     code = (

@@ -40,16 +40,22 @@ def seconds(path: Path, make: Callable[[int], bytes], n: int) -> float:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_time_is_linear(tmp_path: Path, name: str) -> None:
-    """Twice the text takes less than 2.5 times the time, over two doublings; chance has several tries, a square none."""
+    """Twice the text takes less than 2.5 times the time, over two doublings; chance has several tries, a square none.
+
+    What takes milliseconds may be the machine's doing (memory that no longer fits a cache): it is tried on more.
+    """
     path, make, n = tmp_path / "x.m", HOSTILE[name], 20_000
     while seconds(path, make, n) < MEASURABLE and n < 1_000_000:
         n *= 2
-    one, four = float("inf"), float("inf")
-    for _ in range(6):
-        one, four = min(one, seconds(path, make, n)), min(four, seconds(path, make, 4 * n))
-        if four < 2.5**2 * one or four < MEASURABLE:
-            return
-    pytest.fail(f"{n} bytes take {one:.3f} s, {4 * n} bytes {four:.3f} s")
+    while True:
+        one, four = float("inf"), float("inf")
+        for _ in range(6):
+            one, four = min(one, seconds(path, make, n)), min(four, seconds(path, make, 4 * n))
+            if four < 2.5**2 * one or four < MEASURABLE:
+                return
+        if one > 10 * MEASURABLE:
+            pytest.fail(f"{n} bytes take {one:.3f} s, {4 * n} bytes {four:.3f} s")
+        n *= 4
 
 
 @pytest.mark.parametrize("name", HOSTILE)

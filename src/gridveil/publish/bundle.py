@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import io
 import stat
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from gridveil.errors import ReleaseError
 from gridveil.files import require_room, write_whole
-from gridveil.publish.staging import PREFIX, staged, tidy
+from gridveil.publish.staging import staged, tidy, try_out
 
 NETWORK, CERTIFICATE, MANIFEST, PROFILE = "released.m", "certificate.json", "manifest.json", "profile.csv"
 REPORT, SIGNATURE = "report.html", "manifest.json.sig"
@@ -53,8 +52,7 @@ def check_target(target: Path, *, force: bool) -> Path:
     try:
         parent.mkdir(parents=True, exist_ok=True)
         tidy(parent)
-        with tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent):
-            pass
+        try_out(parent)
         require_room(parent, ROOM)
     except OSError as error:
         raise ReleaseError(f"{parent} cannot be written ({error.strerror}); choose another --out") from error

@@ -62,8 +62,9 @@ def _replace(new: Path, target: Path, retired: Path) -> None:
 @contextmanager
 def _held(parent: Path) -> Iterator[Path]:
     """A fresh directory with a lock on it, removed at the end."""
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-    handle = _lock(folder)
+    with _alone(parent):  # nobody tidies between its making and its lock
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+        handle = _lock(folder)
     try:
         yield folder
     finally:
@@ -74,20 +75,42 @@ def _held(parent: Path) -> Iterator[Path]:
 
 def tidy(parent: Path) -> None:
     """Remove what dead processes left here; what they were replacing is put back if nothing has taken its place."""
-    for folder in parent.glob(f"{PREFIX}*"):
-        if not folder.is_dir() or folder.is_symlink():
-            continue
-        handle = _lock(folder)
-        if handle is None:  # its process lives
-            continue
-        try:
-            with suppress(OSError):
-                for kept in folder.iterdir():
-                    if kept.name != "new" and not (parent / kept.name).exists():
-                        kept.rename(parent / kept.name)
-            shutil.rmtree(folder, ignore_errors=True)
-        finally:
-            os.close(handle)
+    with _alone(parent):
+        for folder in parent.glob(f"{PREFIX}*"):
+            if not folder.is_dir() or folder.is_symlink():
+                continue
+            handle = _lock(folder)
+            if handle is None:  # its process lives
+                continue
+            try:
+                with suppress(OSError):
+                    for kept in folder.iterdir():
+                        if kept.name != "new" and not (parent / kept.name).exists():
+                            kept.rename(parent / kept.name)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+def try_out(parent: Path) -> None:
+    """Make a directory here and remove it, or raise what keeps us from it."""
+    with _held(parent):
+        pass
+
+
+@contextmanager
+def _alone(parent: Path) -> Iterator[None]:
+    """One process at a time makes or tidies staging directories here."""
+    if sys.platform == "win32":
+        yield
+        return
+    handle = os.open(parent, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks: there nothing counts as left behind either
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _lock(folder: Path) -> int | None:
