@@ -573,3 +573,21 @@ def test_default_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         assert default_path() == tmp_path / "home" / ".local" / "share" / "gridveil" / "ledger.db"
         monkeypatch.setenv("XDG_DATA_HOME", "here")
         assert default_path().is_absolute()
+
+
+def test_a_backup_stands_by_itself(tmp_path: Path) -> None:
+    """With an anchor elsewhere, a backup can be restored on a machine that has neither the anchor nor the key."""
+    path, apart = tmp_path / "one" / "l.db", tmp_path / "safe.anchor"
+    book = Ledger.init(path, anchor=apart)
+    book.charge(net(book), of(1.5))
+    backup(book, tmp_path / "kept.db")
+    shutil.rmtree(path.parent)
+    said = apart.read_text()
+    apart.unlink()
+    elsewhere = tmp_path / "other machine" / "l.db"
+    assert restore(tmp_path / "kept.db", elsewhere) == 0
+    assert spent(Ledger.open(elsewhere)) == 1.5
+    assert not apart.exists()
+    apart.write_text(said)
+    assert restore(tmp_path / "kept.db", path) == 0  # in its old place, whose key is lost with its anchor's place
+    assert spent(Ledger.open(path)) == 1.5

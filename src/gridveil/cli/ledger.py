@@ -17,6 +17,7 @@ from gridveil.casefile.to_network import to_network
 from gridveil.cli.opf import CaseArgument, JsonOption
 from gridveil.cli.output import out, print_json, reporting
 from gridveil.cli.release import LedgerOption
+from gridveil.cli.spending import open_ledger
 from gridveil.errors import LedgerError
 from gridveil.grid import PublicGrid
 from gridveil.privacy.composition import Assets
@@ -164,8 +165,8 @@ def set_limit(
 ) -> None:
     """Limit what may be spent on each line of CASE; releases beyond it are refused before anything is drawn."""
     with reporting(as_json):
-        book = Ledger.open(ledger)
         read, grid = _grid(case)
+        book = open_ledger(ledger, as_json)
         network: Assets = book.assets(read.name, identities(grid))
         book.set_limit(network, limit)
         spent = book.accounts(network).largest

@@ -46,14 +46,15 @@ def backup(ledger: Ledger, target: Path) -> int:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".gridveil.", dir=target.parent) as folder:
             copy = Path(folder) / target.name
-            shutil.copyfile(KeyFile.beside(ledger.path), KeyFile.beside(copy))  # first: its anchor must not be younger
-            KeyFile.beside(copy).chmod(PRIVATE)
+            own = KeyFile.read(KeyFile.beside(ledger.path))  # first: its anchor must not be younger
+            if own.anchor is not None:  # which a backup has with it, wherever the ledger keeps it
+                KeyFile(KeyFile.beside(copy), own.key, own.anchor).advance(own.anchor)
             os.close(os.open(copy, os.O_RDWR | os.O_CREAT, PRIVATE))
             with closing(sqlite3.connect(ledger.path)) as source, closing(sqlite3.connect(copy)) as destination:
                 prepare_connection(source)
                 source.backup(destination)
                 destination.execute("PRAGMA journal_mode = DELETE")
-            count = len(_links(copy, KeyFile.read(KeyFile.beside(copy)).key)) - 1
+            count = len(_links(copy, own.key)) - 1
             os.replace(KeyFile.beside(copy), key)
             os.replace(copy, target)
         sync_directory(target.parent)
