@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gridveil as gv
-from gridveil.nlp import ipopt
+from gridveil.nlp import ipopt, ipopt_library
 from gridveil.nlp.problem import Evaluator
 from gridveil.nlp.solver import SolverOptions
 
@@ -28,7 +28,7 @@ def test_wrong_library_is_a_sentence(tmp_path: Path) -> None:
 
 def test_another_library_by_option_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     link = tmp_path / "libother.so"
-    link.symlink_to(ipopt.find_library(None))
+    link.symlink_to(ipopt_library.find_library(None))
     assert gv.solve_opf("case3", options=SolverOptions(library=str(link))).status is gv.Status.OPTIMAL
     monkeypatch.setenv("GRIDVEIL_IPOPT", str(link))
     assert SolverOptions().library == str(link)
@@ -75,7 +75,7 @@ def test_casadi_is_not_imported() -> None:
     """Only the shared library of the wheel is used."""
     gv.solve_opf("case3")
     assert "casadi" not in sys.modules
-    assert ipopt.find_library(None).name.startswith("libipopt")
+    assert ipopt_library.find_library(None).name.startswith("libipopt")
 
 
 class Answering:
@@ -116,8 +116,8 @@ class Answering:
 def test_return_codes_are_read_as_the_solver_means_them(
     monkeypatch: pytest.MonkeyPatch, code: int, name: str, status: str, detail: str
 ) -> None:
-    library = ipopt._load(ipopt.find_library(None))
-    monkeypatch.setattr(ipopt, "_load", lambda _: Answering(library, code))
+    library = ipopt_library.load(ipopt_library.find_library(None))
+    monkeypatch.setattr(ipopt, "load", lambda _: Answering(library, code))
     solution = gv.solve_opf("case3", options=SolverOptions(starts=1))
     assert (solution.status.value, detail in solution.detail) == (status, True), name
 
@@ -125,15 +125,15 @@ def test_return_codes_are_read_as_the_solver_means_them(
 @pytest.mark.parametrize(("code", "said"), [(0, "solver calls it solved"), (1, "solver calls it solved")])
 def test_solved_is_only_what_the_judge_accepts(monkeypatch: pytest.MonkeyPatch, code: int, said: str) -> None:
     """A solver that calls its start a solution is not believed."""
-    library = ipopt._load(ipopt.find_library(None))
-    monkeypatch.setattr(ipopt, "_load", lambda _: Answering(library, code))
+    library = ipopt_library.load(ipopt_library.find_library(None))
+    monkeypatch.setattr(ipopt, "load", lambda _: Answering(library, code))
     solution = gv.solve_opf("case3", options=SolverOptions(starts=1))
     assert solution.status is gv.Status.NUMERICAL_FAILURE
     assert said in solution.detail
 
 
 def test_rejected_options_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = ipopt._load(ipopt.find_library(None))
-    monkeypatch.setattr(ipopt, "_load", lambda _: Answering(library, -12))
+    library = ipopt_library.load(ipopt_library.find_library(None))
+    monkeypatch.setattr(ipopt, "load", lambda _: Answering(library, -12))
     with pytest.raises(gv.SolveError, match="Ipopt rejects its options; is linear solver 'mumps' built in"):
         gv.solve_opf("case3")

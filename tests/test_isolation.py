@@ -155,7 +155,7 @@ def test_a_process_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_solver_that_is_named_from_where_the_user_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gridveil.nlp.ipopt import find_library
+    from gridveil.nlp.ipopt_library import find_library
 
     (tmp_path / "mine.so").symlink_to(find_library(None))
     monkeypatch.chdir(tmp_path)

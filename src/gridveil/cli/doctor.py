@@ -112,7 +112,7 @@ def _version(name: str) -> str | None:
 def _solver() -> Finding:
     from gridveil.api import load, solve_opf
     from gridveil.cases import path
-    from gridveil.nlp.ipopt import find_library
+    from gridveil.nlp.ipopt_library import find_library
     from gridveil.nlp.solver import SolverOptions
 
     options = SolverOptions()

@@ -1,4 +1,4 @@
-"""Ipopt through its C interface: the only module that knows the solver.
+"""Ipopt through its C interface: this module and `ipopt_library.py` alone know the solver.
 
 The shared library comes with the `casadi` wheel, whose Python part is never imported; a user may point to another
 build. Ipopt calls back into an `Evaluator`, which writes its arrays straight into Ipopt's memory.
@@ -6,18 +6,12 @@ build. Ipopt calls back into an `Evaluator`, which writes its arrays straight in
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
-import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_void_p
+from ctypes import byref, c_double, c_int
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -26,19 +20,18 @@ import numpy as np
 from gridveil.arrays import FloatArray
 from gridveil.errors import SolveError
 from gridveil.nlp.effort import current
+from gridveil.nlp.ipopt_library import (
+    EVAL_F,
+    EVAL_G,
+    EVAL_GRAD_F,
+    EVAL_H,
+    EVAL_JAC_G,
+    INTERMEDIATE,
+    find_library,
+    load,
+)
 from gridveil.nlp.problem import Evaluator
 from gridveil.nlp.solver import Bounds, Outcome, Progress, SolverOptions, Start, Status
-
-_EVAL_F = CFUNCTYPE(c_int, c_int, c_void_p, c_int, c_void_p, c_void_p)
-_EVAL_GRAD_F = CFUNCTYPE(c_int, c_int, c_void_p, c_int, c_void_p, c_void_p)
-_EVAL_G = CFUNCTYPE(c_int, c_int, c_void_p, c_int, c_int, c_void_p, c_void_p)
-_EVAL_JAC_G = CFUNCTYPE(c_int, c_int, c_void_p, c_int, c_int, c_int, c_void_p, c_void_p, c_void_p, c_void_p)
-_EVAL_H = CFUNCTYPE(
-    c_int, c_int, c_void_p, c_int, c_double, c_int, c_void_p, c_int, c_int, c_void_p, c_void_p, c_void_p, c_void_p
-)
-_INTERMEDIATE = CFUNCTYPE(
-    c_int, c_int, c_int, c_double, c_double, c_double, c_double, c_double, c_double, c_double, c_double, c_int, c_void_p
-)  # fmt: skip
 
 # Ipopt's return codes (IpReturnCodes_inc.h) that are not a numerical failure.
 _STATUS = {
@@ -72,59 +65,6 @@ _DETAIL = {
 _INVALID_OPTION = -12
 
 
-@lru_cache(maxsize=4)
-def find_library(library: str | None) -> Path:
-    """The libipopt to use: the user's, else the one in the casadi wheel."""
-    if library:
-        path = Path(library).resolve()  # a bare name would be looked for in the system's folders
-        if not path.is_file():
-            raise SolveError("bad_option", f"there is no Ipopt library at {path}; check --ipopt or GRIDVEIL_IPOPT")
-        return path
-    spec = importlib.util.find_spec("casadi")
-    places = list(spec.submodule_search_locations or []) if spec else []
-    suffix = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so*")
-    for place in places:
-        for pattern in (f"libipopt.{suffix}", f"libipopt*.{suffix}", f"ipopt*.{suffix}"):
-            for found in sorted(Path(place).glob(pattern)):
-                return found
-    raise SolveError("no_solver", "no Ipopt found: install 'casadi', or name a libipopt with --ipopt or GRIDVEIL_IPOPT")
-
-
-@lru_cache(maxsize=4)
-def _load(path: Path) -> Any:
-    if sys.platform == "win32":
-        os.add_dll_directory(str(path.parent))
-    try:
-        library = ctypes.CDLL(str(path))
-        library.CreateIpoptProblem.restype = c_void_p
-    except (OSError, AttributeError) as error:
-        raise SolveError("bad_option", f"{path} is not a usable Ipopt library: {error}") from error
-    library.CreateIpoptProblem.argtypes = [
-        c_int, c_void_p, c_void_p, c_int, c_void_p, c_void_p, c_int, c_int, c_int,
-        _EVAL_F, _EVAL_G, _EVAL_GRAD_F, _EVAL_JAC_G, _EVAL_H,
-    ]  # fmt: skip
-    # Its BLAS would start a thread per core and gain nothing on these small fronts but fight with its neighbours.
-    if hasattr(library, "openblas_set_num_threads") and "OPENBLAS_NUM_THREADS" not in os.environ:
-        library.openblas_set_num_threads(c_int(1))
-    library.FreeIpoptProblem.argtypes = [c_void_p]
-    library.FreeIpoptProblem.restype = None
-    library.AddIpoptStrOption.argtypes = [c_void_p, c_char_p, c_char_p]
-    library.AddIpoptNumOption.argtypes = [c_void_p, c_char_p, c_double]
-    library.AddIpoptIntOption.argtypes = [c_void_p, c_char_p, c_int]
-    library.SetIntermediateCallback.argtypes = [c_void_p, _INTERMEDIATE]
-    library.IpoptSolve.argtypes = [
-        c_void_p,
-        c_void_p,
-        c_void_p,
-        POINTER(c_double),
-        c_void_p,
-        c_void_p,
-        c_void_p,
-        c_void_p,
-    ]
-    return library
-
-
 def _options(options: SolverOptions, start: Start) -> dict[str, str | float | int]:
     """Every option this package sets, in one place."""
     chosen: dict[str, str | float | int] = {
@@ -156,7 +96,7 @@ def solve(
     evaluator: Evaluator, bounds: Bounds, start: Start, options: SolverOptions, progress: Progress | None = None
 ) -> Outcome:
     """Minimise from one start. Raises only if the solver itself cannot run; a bad end is a status."""
-    library = _load(find_library(options.library))
+    library = load(find_library(options.library))
     effort = current()
     if effort is not None:
         most = effort.allowed(evaluator.problem.n_variable)
@@ -260,12 +200,12 @@ class _Callbacks:
         self.iterations = 0
         self.seconds = 0.0
         self.error: BaseException | None = None
-        self.f = _EVAL_F(self._guarded(self._f))
-        self.grad_f = _EVAL_GRAD_F(self._guarded(self._grad_f))
-        self.g = _EVAL_G(self._guarded(self._g))
-        self.jac_g = _EVAL_JAC_G(self._guarded(self._jac_g))
-        self.h = _EVAL_H(self._guarded(self._h))
-        self.intermediate = _INTERMEDIATE(self._guarded(self._intermediate))
+        self.f = EVAL_F(self._guarded(self._f))
+        self.grad_f = EVAL_GRAD_F(self._guarded(self._grad_f))
+        self.g = EVAL_G(self._guarded(self._g))
+        self.jac_g = EVAL_JAC_G(self._guarded(self._jac_g))
+        self.h = EVAL_H(self._guarded(self._h))
+        self.intermediate = INTERMEDIATE(self._guarded(self._intermediate))
 
     def _guarded(self, function: Callable[..., None]) -> Callable[..., int]:
         """Time a callback; keep its exception for the caller, since it cannot pass through Ipopt, and say stop."""
