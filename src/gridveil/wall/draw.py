@@ -85,7 +85,7 @@ class NoisyLines:
 
 
 EFFORT = 5000.0
-"""AC-OPFs that a repair may cost unless the plan says otherwise: ten times what the dearest draws on record took."""
+"""AC-OPFs that a repair may cost unless the plan says otherwise: far beyond the 60 to 400 of the dearest on record."""
 
 
 class Target(StrEnum):
