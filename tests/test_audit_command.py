@@ -135,3 +135,29 @@ def test_what_cannot_be_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Ledger, "history", lambda _: bare)
     with pytest.raises(LedgerError, match="has kept no draw"):
         audit(folder, book, gv.read_case("case14_ieee"))
+
+
+def test_a_zip_is_audited_as_its_directory_is_and_what_is_no_bundle_is_said(tmp_path: Path) -> None:
+    book, case = gv.Ledger.open(tmp_path / "l.db"), gv.read_case("case14_ieee")
+    made = release(split(case), PLAN, book, PretendExact(4), Workshop)
+    assert failed(audit(made.write(tmp_path / "x.zip"), book, case)) == []
+    with pytest.raises(ReleaseError, match="cannot be read as a bundle"):
+        audit(tmp_path / "none", book, case)
+
+
+def test_a_draw_that_makes_no_release_is_an_answer(tmp_path: Path) -> None:
+    """Loads of another original that no network near the draw can serve."""
+    folder, book = make(tmp_path, "case14_ieee")
+    case = gv.read_case("case14_ieee")
+    bus = case.bus.copy()
+    bus[:, 2:4] *= 1.45
+    found = audit(folder, book, replace(case, bus=bus))
+    assert failed(found) == ["made from this draw"]
+
+
+def test_a_horizon_is_audited(tmp_path: Path) -> None:
+    book, case = gv.Ledger.open(tmp_path / "l.db"), gv.read_case("case5")
+    profile = gv.make_profile("case5", 4)
+    plan = gv.Plan(1.0, 0.1, 0.02, steps=2, cost="declared", declare_unused=True)
+    made = release(split(case), plan, book, PretendExact(4), Workshop, profile)
+    assert failed(audit(made.write(tmp_path / "out"), book, case)) == []

@@ -10,7 +10,6 @@ its key), that the noise was not chosen among several, or that the original is t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from math import exp
 from pathlib import Path
@@ -19,22 +18,23 @@ import numpy as np
 
 from gridveil.arrays import FloatArray
 from gridveil.casefile import Case
-from gridveil.casefile.profile import read_profile
+from gridveil.casefile.profile import read_csv_bytes
 from gridveil.errors import LedgerError, ReleaseError
 from gridveil.grid import LineParameters, PublicGrid
 from gridveil.grid.profile import base_profile
 from gridveil.privacy.chain import Entry
 from gridveil.privacy.ledger import Ledger
 from gridveil.publish import bundle
+from gridveil.publish.archive import Contents, read_bundle
 from gridveil.publish.behind import Public, network_text, repaired
 from gridveil.publish.costs import copper_plates
 from gridveil.publish.elements import SameAs, identities
 from gridveil.publish.kept import KeptDraw, recorded_plan
-from gridveil.publish.manifest import Manifest
+from gridveil.publish.manifest import Manifest, read_manifest
 from gridveil.repair.workshop import Workshop
 from gridveil.sealed.facts import Truth
 from gridveil.sealed.split import SecretNetwork, split
-from gridveil.wall.codec import from_json, unpack
+from gridveil.wall.codec import unpack
 from gridveil.wall.coordinates import conductances, encode, log_structure
 from gridveil.wall.draw import NoisyLines
 from gridveil.wall.facts import Fact, FactKind
@@ -52,9 +52,10 @@ class Finding:
     answer: str
 
 
-def audit(folder: Path, ledger: Ledger, original: Case, same_as: SameAs | None = None) -> list[Finding]:
+def audit(path: Path, ledger: Ledger, original: Case, same_as: SameAs | None = None) -> list[Finding]:
     """Every question; the later ones are left out where an earlier answer leaves them without meaning."""
-    record = from_json((folder / bundle.MANIFEST).read_bytes(), Manifest)
+    contents = read_bundle(path)
+    record = read_manifest(contents.files[bundle.MANIFEST])
     if not record.privacy.differentially_private:
         raise ReleaseError("a research release was charged to no ledger; there is nothing to audit")
     network = split(original)
@@ -65,9 +66,9 @@ def audit(folder: Path, ledger: Ledger, original: Case, same_as: SameAs | None =
     if not _fits(network.grid, kept.noisy):
         return [*found, Finding("drawn from this original", False, "its lines are not those of the draw")]
     found += _noise(network, kept.noisy)
-    public = _public(folder, record, network, kept)
+    public = _public(contents, record, network, kept)
     found += _facts(record, public, network, answer)
-    return [*found, _made_again(folder, record, public, answer)]
+    return [*found, _made_again(contents, record, public, answer)]
 
 
 def _entries(
@@ -141,10 +142,12 @@ def _noise(network: SecretNetwork, noisy: NoisyLines) -> list[Finding]:
     ]
 
 
-def _public(folder: Path, record: Manifest, network: SecretNetwork, kept: KeptDraw) -> Public:
+def _public(contents: Contents, record: Manifest, network: SecretNetwork, kept: KeptDraw) -> Public:
     """The public side of the release, as it was before its figures were fused."""
     plan, grid = recorded_plan(kept.plan), network.grid
-    profile = read_profile(folder / bundle.PROFILE, grid) if kept.profile else None
+    profile = None
+    if kept.profile:
+        profile = read_csv_bytes(contents.path / bundle.PROFILE, contents.files.get(bundle.PROFILE, b""), grid)
     horizon = profile or base_profile(grid)
     names = network.bus_names if plan.keep_names else None
     facts = tuple(one for one in record.public_inputs if one.source.conditional)
@@ -167,7 +170,7 @@ def _facts(record: Manifest, public: Public, network: SecretNetwork, answer: Fac
     return found
 
 
-def _made_again(folder: Path, record: Manifest, public: Public, answer: Fact | None) -> Finding:
+def _made_again(contents: Contents, record: Manifest, public: Public, answer: Fact | None) -> Finding:
     """Do the draw and the answer, repaired again, give this network and these figures?"""
     question = "made from this draw"
 
@@ -177,10 +180,12 @@ def _made_again(folder: Path, record: Manifest, public: Public, answer: Fact | N
         return answer
 
     plates = [] if public.plan.source.conditional else copper_plates(public.grid, public.demands)
-    with closing(Workshop()) as shop:
-        begun = shop.begin(public.grid, public.noisy, public.plan.fidelity)
-        again, result = repaired(public, begun, plates, ask, lambda stage: None)
-    same = network_text(again, result, private=True).encode() == (folder / bundle.NETWORK).read_bytes()
+    shop = Workshop().begin(public.grid, public.noisy, public.plan.fidelity)
+    try:
+        again, result = repaired(public, shop, plates, ask, lambda stage: None)
+    except ReleaseError as failure:
+        return Finding(question, False, f"it makes no release: {failure}")
+    same = network_text(again, result, private=True).encode() == contents.files.get(bundle.NETWORK)
     if list(again.facts) != record.public_inputs:
         return Finding(question, False, "it would have other public figures")
     return Finding(question, same, "byte for byte" if same else "it gives another network")

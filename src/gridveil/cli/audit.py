@@ -27,7 +27,7 @@ LIMITS = (
 
 
 def audit(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A bundle.")],
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A release: its directory or .zip.")],
     original: Annotated[str, typer.Option("--original", metavar="CASE", help="The network it was made from.")],
     ledger: LedgerOption = None,
     same_as: Annotated[
@@ -35,21 +35,21 @@ def audit(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """For an auditor whom the operator admits: the draw in the ledger came from CASE, has its noise, and made DIR."""
+    """For an auditor whom the operator admits: the draw in the ledger came from CASE and made BUNDLE."""
     with reporting(as_json):
         where = ledger or default_path()
         if not Ledger.exists(where):
             raise LedgerError(f"there is no ledger at {where}; name it with --ledger")
         case = read_case(original)
         known = None if same_as is None else read_same_as(same_as, to_network(case).grid)
-        found = audited(directory, Ledger.open(where), case, known)
+        found = audited(bundle, Ledger.open(where), case, known)
         passed = all(one.passed for one in found)
         if as_json:
             status = "audited" if passed else "failed"
             print_json({"status": status, "findings": [asdict(one) for one in found], "not_shown": LIMITS})
         else:
             out.print(f"[bold]{INTERNAL}[/]")
-            table = Table("", "question", "answer", title=f"audit of {escape(str(directory))}", title_justify="left")
+            table = Table("", "question", "answer", title=f"audit of {escape(str(bundle))}", title_justify="left")
             for one in found:
                 table.add_row("[green]✓[/]" if one.passed else "[red]✗[/]", one.question, one.answer)
             out.print(table)
