@@ -116,7 +116,7 @@ def test_accounts_with_more_are_what_a_charge_comes_to(ledger: Ledger) -> None:
     ledger.set_limit(net(ledger), 3.0)
     found = ledger.accounts(net(ledger), [of(1.0, 0.01)])
     assert found.largest == pytest.approx(11.0)
-    assert (found.tightest, found.exceeded) == (3.0, True)
+    assert (found.largest_limit, found.exceeded) == (3.0, True)
     assert not ledger.accounts(net(ledger), [of(1.0)]).exceeded
     assert len(ledger.entries()) == 4
 
@@ -262,7 +262,7 @@ def test_an_interrupted_birth_goes_on(tmp_path: Path) -> None:
     KeyFile.create(KeyFile.beside(path), 10.0)  # and then the power failed
     book = Ledger.open(path)
     book.charge(net(book), of(1.0))
-    assert (spent(Ledger.open(path)), book.accounts(net(book)).tightest) == (1.0, 10.0)
+    assert (spent(Ledger.open(path)), book.accounts(net(book)).largest_limit) == (1.0, 10.0)
 
 
 def copy_of(ledger: Ledger, target: Path) -> Path:
@@ -423,7 +423,7 @@ def test_a_ledger_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
     assert not new.exists()
     assert migrate(old, new, [Known("grid", shape, GRID)]) == 3
     book = Ledger.open(new)
-    assert (spent(book), book.accounts(net(book)).tightest) == (2.0, 1.5)
+    assert (spent(book), book.accounts(net(book)).largest_limit) == (2.0, 1.5)
     earlier = [one.details["given"] for one in book.history().earlier(net(book))]
     assert earlier == [["optimal dispatch cost, declared or published by an earlier version"], ["a cost"]]
 
@@ -591,3 +591,21 @@ def test_a_backup_stands_by_itself(tmp_path: Path) -> None:
     apart.write_text(said)
     assert restore(tmp_path / "kept.db", path) == 0  # in its old place, whose key is lost with its anchor's place
     assert spent(Ledger.open(path)) == 1.5
+
+
+def test_a_limit_is_stated_with_what_it_limits(ledger: Ledger) -> None:
+    """Where lines have different limits, the stated one is that of the line that has spent most, and a refusal names
+    those of the line that is in the way."""
+    part = net(ledger, ["1 2"], "part")
+    for _ in range(3):
+        ledger.charge(net(ledger, ["2 3", "3 1"]), of(1.0))
+    ledger.set_limit(part, 1.0)
+    receipt = ledger.charge(net(ledger), of(0.5))
+    assert (receipt.cumulative, receipt.limit) == (3.5, 10.0)
+    with pytest.raises(BudgetExceeded, match=r"would cost 0\.75; this network has spent 0\.5 of its limit 1,"):
+        ledger.charge(net(ledger), of(0.75))
+    free = Ledger.init(ledger.path.with_name("free.db"), limit=None)
+    free.set_limit(net(free, ["1 2"]), 1.0)
+    free.charge(net(free, ["2 3"]), of(4.0))
+    found = free.accounts(net(free))
+    assert (found.largest, found.largest_limit, found.left) == (4.0, None, 1.0)

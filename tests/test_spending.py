@@ -77,6 +77,25 @@ def test_a_new_bus_or_another_voltage_opens_no_new_account(book: gv.Ledger) -> N
     assert found.spent[found.keys.index(book.assets("", ["corridor 14 99"]).keys[0])] == 1
 
 
+def test_lines_with_limits_of_their_own_make_bundles_that_verify(book: gv.Ledger, tmp_path: Path) -> None:
+    """The most that was spent and the lowest limit may be those of two lines: no contradiction."""
+    case = gv.read_case("case14_ieee")
+    secret = split(case)
+    for _ in range(2):
+        release(secret, PLAN, book, workshop=Workshop)
+    bus = np.vstack([case.bus, case.bus[-1:]])
+    bus[-1, [0, 2, 3]] = (99, 0.0, 0.0)
+    line = case.branch[-1:].copy()
+    line[0, :2] = (14, 99)
+    book.set_limit(book.assets("", ["corridor 14 99"]), 1.5)
+    more = split(replace(case, bus=bus, branch=np.vstack([case.branch, line])))
+    made = release(more, PLAN, book, workshop=Workshop)
+    assert (made.manifest.privacy.cumulative_loss, made.manifest.privacy.limit) == (3.0, 10.0)
+    assert gv.verify(made.write(tmp_path / "out")).passed
+    with pytest.raises(BudgetExceeded, match=r"spent 1 of its limit 1\.5"):
+        release(more, PLAN, book, workshop=Workshop)
+
+
 def test_renumbered_buses_need_an_identity_map(book: gv.Ledger, tmp_path: Path) -> None:
     case = gv.read_case("case5")
     release(split(case), PLAN, book, workshop=Workshop)
@@ -131,7 +150,7 @@ def test_a_preview_is_what_the_release_comes_to(book: gv.Ledger) -> None:
     secret, plan = gv.seal("case30"), gv.Plan(1.0, 0.1, 0.01)
     for ledger in (None, book):
         seen = preview(secret, plan, ledger)
-        assert (seen.loss, seen.before.largest, seen.after.largest, seen.after.tightest) == (1.0, 0.0, 1.0, 10.0)
+        assert (seen.loss, seen.before.largest, seen.after.largest, seen.after.largest_limit) == (1.0, 0.0, 1.0, 10.0)
     made = release(secret, plan, book, workshop=Workshop)
     assert made.manifest.privacy.cumulative_loss == seen.after.largest
     assert list(seen.not_protected) == made.manifest.not_protected

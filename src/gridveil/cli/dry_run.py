@@ -29,7 +29,7 @@ def print_dry_run(case: str, plan: Plan, seen: Preview, used: int, horizon: int,
         "spent_before": seen.before.largest,
         "spent_after": account.largest,
         "counted_within": [one._asdict() for one in account.within],
-        "limit": account.tightest,
+        "limit": account.largest_limit,
         "refused": seen.refused,
         "impossible": seen.impossible,
         "questions": list(seen.questions),
@@ -51,7 +51,7 @@ def print_dry_run(case: str, plan: Plan, seen: Preview, used: int, horizon: int,
         f"[bold]{seen.loss:.6g}[/]; {seen.before.largest:.6g} spent before, {account.largest:.6g} after, "
         f"counted up to {escape(reach)}",
     )
-    limit = "none" if account.tightest is None else f"{account.tightest:.6g}"
+    limit = "none" if account.largest_limit is None else f"{account.largest_limit:.6g}"
     table.add_row("limit", limit + (": [bold red]would be refused[/]" if account.exceeded else ""))
     if seen.impossible is not None:
         table.add_row("impossible", f"[bold red]{escape(seen.impossible)}[/]")

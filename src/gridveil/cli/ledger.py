@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
@@ -92,8 +93,8 @@ def _networks(history: History) -> Table:
     latest = {assets.name: assets for assets in history.networks.values()}
     for name, assets in latest.items():
         found = history.accounts(assets)
-        limit = "none" if found.tightest is None else f"{found.tightest:.6g}"
-        left = "" if found.tightest is None else f"{found.left:.6g}"
+        limit = "none" if found.largest_limit is None else f"{found.largest_limit:.6g}"
+        left = f"{found.left:.6g}" if isfinite(found.left) else ""
         table.add_row(
             escape(name or "(no name)"), str(len(found.keys)), f"{found.largest:.6g}", limit, left,
             reach_words(found.within),
@@ -133,7 +134,7 @@ def _show_case(book: Ledger, case: str, as_json: bool) -> None:
     if as_json:
         elements = [{"corridor": list(who), "spent": spent, "limit": limit} for who, spent, limit in rows]
         print_json(
-            {"network": read.name, "spent": found.largest, "limit": found.tightest, "left": found.left,
+            {"network": read.name, "spent": found.largest, "limit": found.largest_limit, "left": found.left,
              "counted_within": [one._asdict() for one in found.within], "nearest": elements}
         )  # fmt: skip
         return

@@ -38,7 +38,7 @@ def open_ledger(path: Path | None, as_json: bool) -> Ledger:
 def ask(preview: Preview, *, yes: bool, as_json: bool) -> bool:
     """Say what will be spent; where it looks like a slip, ask on a terminal. Whether it was confirmed."""
     if not as_json:
-        limit = preview.after.tightest
+        limit = preview.after.largest_limit
         most = "" if limit is None else f" of {limit:.6g}"
         say(f"spent on this network: {preview.before.largest:.6g} → at most {preview.after.largest:.6g}{most}")
     if yes or as_json or preview.refused or not preview.questions or not (sys.stdin.isatty() and err.is_terminal):

@@ -59,11 +59,15 @@ class Accounts:
         return float(np.max(self.spent, initial=0.0))
 
     @property
-    def tightest(self) -> float | None:
-        """The limit of the asset that has least left, `None` if nothing is limited."""
-        if not len(self.keys) or not np.any(np.isfinite(self.limit)):
-            return None
-        return float(self.limit[np.argmin(self.limit - self.spent)])
+    def largest_limit(self) -> float | None:
+        """The limit of the asset that has spent most (of several, the lowest), `None` if it has none."""
+        found = float(np.min(self.limit[self.spent == self.largest], initial=np.inf))
+        return found if np.isfinite(found) else None
+
+    @property
+    def nearest(self) -> int:
+        """The asset that has least left: another one, where limits differ."""
+        return int(np.argmin(self.limit - self.spent))
 
     @property
     def left(self) -> float:

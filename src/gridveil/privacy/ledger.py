@@ -188,7 +188,7 @@ class Ledger:
                 body = {**(details or {}), **charge._asdict(), "network": known}
                 entry = self._chain.append(connection, "charge", body)
                 receipt = Receipt(
-                    entry.number, entry.hash, charge.loss, with_this.largest, with_this.within, with_this.tightest,
+                    entry.number, entry.hash, charge.loss, with_this.largest, with_this.within, with_this.largest_limit,
                     history.earlier(network),
                 )  # fmt: skip
         except Unanchored as failure:
@@ -265,11 +265,13 @@ def default_path() -> Path:
 
 
 def refusal(before: Accounts, after: Accounts) -> str:
-    """Why a charge is refused."""
+    """Why a charge is refused: by the line that would be farthest beyond its limit."""
+    at = after.nearest
     return (
-        f"the release would cost {after.largest - before.largest:.6g}; this network has spent {before.largest:.6g} of "
-        f"its limit {after.tightest:.6g}, counted for changes up to {reach_words(after.within)}. This was not "
-        "charged; raise the limit with 'gridveil ledger set-limit' if that is meant"
+        f"the release would cost {after.spent[at] - before.spent[at]:.6g}; this network has spent "
+        f"{before.spent[at]:.6g} of its limit {after.limit[at]:.6g}, counted for changes up to "
+        f"{reach_words(after.within)}. This was not charged; raise the limit with 'gridveil ledger set-limit' if that "
+        "is meant"
     )
 
 

@@ -177,7 +177,7 @@ def _loss(privacy: Privacy) -> str:
         return ""
     spent = f"This release spent {number(privacy.loss, 6)}"
     if privacy.cumulative_loss is not None:
-        spent += f"; all releases of this network together spent {number(privacy.cumulative_loss, 6)}"
+        spent += f"; over all releases that it was in, no line has spent more than {number(privacy.cumulative_loss, 6)}"
         if privacy.limit is not None:
             spent += f" of the operator's limit of {number(privacy.limit, 6)}"
         within = privacy.cumulative_within or []
