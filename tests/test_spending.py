@@ -27,9 +27,9 @@ from gridveil.publish import bundle
 from gridveil.publish.elements import corridor_buses, identities, read_same_as
 from gridveil.publish.pipeline import release
 from gridveil.publish.preview import preview
-from gridveil.publish.spending import Ended, deferring, heeding
 from gridveil.publish.staging import staged
 from gridveil.repair.workshop import Workshop
+from gridveil.requests import Ended, deferring, heeding
 from gridveil.sealed.split import split
 from gridveil.wall.draw import Repair, Snapshot
 

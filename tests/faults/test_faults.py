@@ -15,7 +15,7 @@ import pytest
 
 from gridveil.process.system import exchange
 from gridveil.publish import staging
-from gridveil.publish.spending import heeding
+from gridveil.requests import heeding
 
 from .record import Record
 

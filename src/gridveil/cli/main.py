@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from gridveil import __version__
-from gridveil.casefile.regular import DEFAULT_MB, MAX_SIZE
 from gridveil.cli.attack import attack
 from gridveil.cli.audit import audit
 from gridveil.cli.cases import cases
@@ -27,7 +26,8 @@ from gridveil.cli.report import figure, report
 from gridveil.cli.study import study
 from gridveil.cli.usage import Commands
 from gridveil.cli.verify import verify
-from gridveil.publish.spending import heed
+from gridveil.regular import DEFAULT_MB, MAX_SIZE
+from gridveil.requests import heed
 
 app = typer.Typer(
     cls=Commands,

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from gridveil.errors import CertificateFailed, GridVeilError, OtherFormat, RepairFailed, SolveError, Spent, unforeseen
-from gridveil.publish.spending import Ended
+from gridveil.requests import Ended
 
 
 def _open_streams() -> None:
