@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import typer
 from rich.markup import escape
 
 from gridveil.cli.output import err, say
-from gridveil.privacy.ledger import DEFAULT_LIMIT, Ledger, default_path
-from gridveil.publish.preview import Preview
+from gridveil.privacy.ledger import Ledger, default_path
+from gridveil.privacy.limit import DEFAULT_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from gridveil.publish.preview import Preview
 
 SECONDS = 10.0
 """Between lines about work that goes on, where there is no terminal."""

@@ -12,9 +12,10 @@ from gridveil.arrays import FloatArray, IntArray
 from gridveil.errors import PrivacyError, ReleaseError
 from gridveil.grid import LineKind, PublicGrid
 from gridveil.grid.profile import equally_spaced
-from gridveil.wall.draw import EFFORT, Fidelity, Target
+from gridveil.wall.draw import Fidelity
 from gridveil.wall.facts import DIGITS, SENSITIVITY, SHARE, Source
 from gridveil.wall.mechanisms import PUBLISHED, MechanismWords, mechanism_words
+from gridveil.wall.target import EFFORT, Target
 
 
 @dataclass(frozen=True)

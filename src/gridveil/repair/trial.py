@@ -17,7 +17,8 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import SolverOptions, Status
 from gridveil.repair.bounds import Box, parameter_box
 from gridveil.repair.shrinkage import Shrunk, shrink_lines
-from gridveil.wall.draw import SIGNIFICANT, Fidelity, NoisyLines, Target
+from gridveil.wall.draw import SIGNIFICANT, Fidelity, NoisyLines
+from gridveil.wall.target import Target
 
 PATIENCE = (18, 0.05)
 """A network as drawn that is this infeasible (p.u.) after so many iterations is repaired rather than solved."""
