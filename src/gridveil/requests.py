@@ -9,6 +9,9 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
+_NAMES = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGXCPU", "SIGALRM", "SIGUSR1", "SIGUSR2")
+"""All that end a process by default and that somebody sends, or a limit on its time."""
+
 
 class Ended(BaseException):
     """The process was told to end. No error that somebody may want to catch on the way."""
@@ -69,5 +72,5 @@ def _requests() -> list[int]:
     """The signals that ask to end. Whoever has this process ignore one (nohup) means it to go on."""
     if threading.current_thread() is not threading.main_thread():
         return []
-    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP", "SIGINT")]
+    numbers = [getattr(signal, name, None) for name in _NAMES]
     return [one for one in numbers if one is not None and signal.getsignal(one) not in (None, signal.SIG_IGN)]

@@ -11,6 +11,7 @@ from gridveil import __version__
 from gridveil.cli.exits import EXIT_HELP
 from gridveil.cli.streams import open_streams
 from gridveil.cli.usage import Commands
+from gridveil.process.cores import no_core_files
 from gridveil.regular import DEFAULT_MB, MAX_SIZE
 from gridveil.requests import heed
 
@@ -57,7 +58,9 @@ def _set(name: str, value: str | None) -> None:
 
 
 def main() -> None:
-    """Run the command line. Requests to end are sentences too, and change nothing once a release is made."""
+    """Run the command line. Requests to end are sentences too, and change nothing once a release is made; and no crash
+    of any command leaves a network on disk."""
+    no_core_files()
     app(obj=heed())
 
 

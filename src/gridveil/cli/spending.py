@@ -50,7 +50,10 @@ def ask(preview: Preview, *, yes: bool, as_json: bool) -> bool:
         return yes
     for question in preview.questions:
         say(f"[bold yellow]?[/] {escape(question)}")
-    return typer.confirm("spend it?", err=True)
+    try:
+        return typer.confirm("spend it?", err=True)
+    except typer.Abort:  # Ctrl-C or the end of the input
+        return False
 
 
 @contextmanager
