@@ -11,12 +11,14 @@ from rich.markup import escape
 from gridveil.cli.exits import EXIT_HELP
 from gridveil.cli.options import JsonOption
 from gridveil.cli.output import out, print_json, reporting
+from gridveil.cli.usage import Light
 from gridveil.errors import PrivacyError
 
 if TYPE_CHECKING:
     from gridveil.privacy.signature import PublicKey
 
 app = typer.Typer(
+    cls=Light,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",

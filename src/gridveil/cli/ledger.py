@@ -13,6 +13,7 @@ from rich.table import Table
 
 from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption
 from gridveil.cli.output import out, print_json, reporting
+from gridveil.cli.usage import Light
 from gridveil.errors import LedgerError
 from gridveil.privacy.limit import DEFAULT_LIMIT
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from gridveil.privacy.ledger import History, Ledger
 
 app = typer.Typer(
+    cls=Light,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
