@@ -9,7 +9,7 @@ import typer
 
 from gridveil import __version__
 from gridveil.cli.exits import EXIT_HELP
-from gridveil.cli.streams import open_streams
+from gridveil.cli.process import one_thread, open_streams
 from gridveil.cli.usage import Commands
 from gridveil.regular import DEFAULT_MB, MAX_SIZE
 from gridveil.requests import heed
@@ -58,6 +58,7 @@ def _set(name: str, value: str | None) -> None:
 
 def main() -> None:
     """Run the command line. Requests to end are sentences too, and change nothing once a release is made."""
+    one_thread()
     app(obj=heed())
 
 

@@ -17,6 +17,7 @@ from gridveil.cli.checks import check_rows, print_unused
 from gridveil.cli.exits import EXIT_HELP, Exit
 from gridveil.cli.options import JsonOption
 from gridveil.cli.output import INTERNAL, out, print_json, reporting
+from gridveil.cli.process import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,6 +140,7 @@ def _print_steps(steps: Sequence[StepComparison]) -> None:
 
 def main() -> None:
     """Run this command alone."""
+    one_thread()
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
     app.command(epilog=EXIT_HELP)(verify)
     app()
