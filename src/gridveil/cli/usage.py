@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from gridveil.cli.exits import EXIT_HELP
+from gridveil.cli.light import LightCommand, LightGroup
 from gridveil.errors import GridVeilError
 
 COMMANDS = {
@@ -35,30 +35,7 @@ COMMANDS = {
 """In which file of this room each command is: a function of its name, or an `app` of several."""
 
 
-class Light(TyperGroup):
-    """Commands whose own defaults are taken as they are: Typer would load Pydantic to look at them, and does so before
-    it has seen the --help of the command that was called."""
-
-    def get_params(self, ctx: Any) -> Any:
-        found = super().get_params(ctx)
-        for one in found:
-            if "process_value" not in vars(one):
-                _leave_default(one)
-        return found
-
-
-def _leave_default(parameter: Any) -> None:
-    look = parameter.process_value
-
-    def process(ctx: Any, value: Any) -> Any:
-        if parameter.required or ctx.get_parameter_source(parameter.name).name != "DEFAULT":
-            return look(ctx, value)
-        return value if parameter.callback is None else parameter.callback(ctx, parameter, value)
-
-    parameter.process_value = process
-
-
-class Commands(Light):
+class Commands(LightGroup):
     """All commands; those who asked for JSON get errors of usage as JSON too."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -97,7 +74,7 @@ def _command(name: str) -> Any:
     app = getattr(module, "app", None)
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        app.command(name, epilog=EXIT_HELP)(getattr(module, name))
+        app.command(name, epilog=EXIT_HELP, cls=LightCommand)(getattr(module, name))
     command = typer.main.get_command(app)
     command.name = name
     return command
