@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,23 @@ def test_another_library_by_option_and_environment(tmp_path: Path, monkeypatch: 
 def test_unknown_linear_solver_is_a_sentence() -> None:
     with pytest.raises(gv.SolveError, match="no linear solver 'abacus'"):
         gv.solve_opf("case3", options=SolverOptions(linear_solver="abacus"))
+
+
+@pytest.mark.parametrize("name", ["pardisomkl", "wsmp", "ma97", "ma57", "pardiso"])
+def test_a_linear_solver_that_is_not_there_is_a_sentence(name: str) -> None:
+    """... and nothing on standard output, where Ipopt would complain, and no crash, as of ma97."""
+    code = f"import gridveil as gv\ngv.solve_opf('case3', options=gv.SolverOptions(linear_solver='{name}'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    if done.returncode == 0:
+        pytest.skip(f"{name} is there")
+    assert done.returncode == 1 and done.stdout == ""
+    assert f"linear solver '{name}'" in done.stderr.splitlines()[-1]
+
+
+def test_a_linear_solver_that_is_not_there_is_bad_input() -> None:
+    with pytest.raises(gv.SolveError, match=r"GRIDVEIL_HSL$") as caught:
+        gv.solve_opf("case3", options=SolverOptions(linear_solver="ma57", hsl_library="nowhere.so"))
+    assert caught.value.status == "bad_option"
 
 
 @pytest.mark.parametrize("error", [RuntimeError("broken"), KeyboardInterrupt()])
