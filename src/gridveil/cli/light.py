@@ -40,10 +40,14 @@ def _lighten(parameter: Any) -> None:
     several = parameter.nargs != 1 or getattr(parameter, "multiple", False)
 
     def process(ctx: Any, value: Any) -> Any:
-        default = ctx.get_parameter_source(parameter.name).name == "DEFAULT"
-        if several or (parameter.required and value is None) or not (default or _plain(kind, value)):
+        if several and value is None and not parameter.required:
+            value = ()
+        elif ctx.get_parameter_source(parameter.name).name == "DEFAULT" and not several and not parameter.required:
+            pass
+        elif _plain(kind, value) and not several:
+            value = kind(value)
+        else:
             return look(ctx, value)
-        value = value if default else kind(value)
         return value if parameter.callback is None else parameter.callback(ctx, parameter, value)
 
     parameter.process_value = process
