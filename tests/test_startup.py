@@ -83,7 +83,6 @@ def test_the_help_of_every_command() -> None:
     assert found.packages <= PRINTING | RICH
     assert rooms(found.ours) == {
         "attacks",
-        "cases",
         "cli",
         "errors",
         "nlp",
