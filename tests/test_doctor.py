@@ -80,7 +80,7 @@ def test_what_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
             raise PackageNotFoundError(name)
         return version(name)
 
-    monkeypatch.setattr(doctor, "version", absent)
+    monkeypatch.setattr("importlib.metadata.version", absent)
     libraries, extras = look("libraries"), look("extras")
     assert (libraries.state, libraries.advice) == (State.PROBLEM, "pip install opendp")
     assert (extras.state, extras.advice) == (State.OK, "if wanted: pip install 'gridveil[report]'")

@@ -23,7 +23,7 @@ from gridveil.check.canonical import (
 from gridveil.check.consistency import foreign_manifest
 from gridveil.check.stored import other_claims, value_check
 from gridveil.check.verdict import Signature, Signed, Verdict
-from gridveil.errors import CaseFileError, GridError, OtherFormat, ReleaseError, RepairFailed, ReportError
+from gridveil.errors import CaseFileError, GridError, OtherFormat, ReleaseError, RepairFailed, ReportError, SolveError
 from gridveil.grid import Network, OperatingPoint
 from gridveil.grid.profile import Profile, base_profile
 from gridveil.privacy.signature import PublicKey
@@ -127,10 +127,17 @@ def _solved(
     profile: Profile,
 ) -> Certificate:
     """The certificate anew, with every AC-OPF solved from a flat start."""
+    # brings what --quick does without
+    from gridveil.nlp.ipopt_library import find_library  # noqa: PLC0415
+    from gridveil.nlp.solver import SolverOptions  # noqa: PLC0415
+    from gridveil.repair.certify import certify, report_unused  # noqa: PLC0415
+
     try:
-        from gridveil.repair.certify import certify, report_unused  # noqa: PLC0415 - brings what --quick does without
-    except ModuleNotFoundError as error:
-        raise ReleaseError(f"to solve needs the package '{error.name}'; install it, or give --quick") from None
+        find_library(SolverOptions().library)
+    except (ModuleNotFoundError, SolveError) as error:
+        if getattr(error, "status", "no_solver") != "no_solver":  # a library was named, and is not there
+            raise
+        raise ReleaseError("to solve needs the package 'casadi', for its Ipopt; install it, or give --quick") from None
     alone = tuple(number - 1 for number in record.unprotected_lines)
     found = certify(*network, (point, *[None] * (len(snapshots) - 1)), snapshots, fidelity, alone)
     costs = {one.step: one.value for one in record.public_inputs if one.kind is FactKind.UNUSED_COST and one.step}

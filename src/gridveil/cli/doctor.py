@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +103,8 @@ def _extras() -> Finding:
 
 
 def _version(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(name)
     except PackageNotFoundError:
@@ -131,13 +132,15 @@ def _solver() -> Finding:
 def _noise() -> Finding:
     """The library's map at a law that everybody knows, and a draw on the way of a release, which asserts its own."""
     import numpy as np
-    import opendp.prelude as dp
+    from opendp.domains import atom_domain
+    from opendp.measurements import make_laplace
+    from opendp.metrics import absolute_distance
 
     from gridveil.privacy.noise import ExactNoise
 
     noise = ExactNoise()
     drawn = noise.laplace(np.zeros(64), 1.0, 0.5)
-    law: Any = dp.m.make_laplace(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=2.0)
+    law: Any = make_laplace(atom_domain(T=float, nan=False), absolute_distance(T=float), scale=2.0)
     stated = float(law.map(1.0))
     if not (0.5 <= stated <= 0.5 * (1 + 1e-9) and np.all(np.isfinite(drawn)) and np.any(drawn != 0)):
         words = f"{noise.description}: a loss of {stated} where 0.5 is right, or no noise"

@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from gridveil.cli.light import LightCommand, LightGroup
 from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption
 from gridveil.cli.output import out, print_json, reporting
 from gridveil.errors import LedgerError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from gridveil.privacy.ledger import History, Ledger
 
 app = typer.Typer(
+    cls=LightGroup,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -49,7 +51,7 @@ def _grid(case: str) -> tuple[Case, PublicGrid]:
     return read, to_network(read).grid
 
 
-@app.command()
+@app.command(cls=LightCommand)
 def init(
     ledger: LedgerOption = None,
     limit: Annotated[float, typer.Option(help="The most that any line may ever spend.")] = DEFAULT_LIMIT,
@@ -73,7 +75,7 @@ def init(
             out.print(f"made {escape(str(book.path))}, with its key beside it; limit {limit:g} for every line")
 
 
-@app.command()
+@app.command(cls=LightCommand)
 def show(
     case: Annotated[str | None, typer.Argument(help="A case: its lines that have least left.")] = None,
     ledger: LedgerOption = None,
@@ -158,7 +160,7 @@ def _show_case(book: Ledger, case: str, as_json: bool) -> None:
     out.print(f"{found.largest:.6g} spent on this network{known}")
 
 
-@app.command()
+@app.command(cls=LightCommand)
 def verify(ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
     """Check the chain of entries against the key and its anchor; a changed or missing one is named."""
     with reporting(as_json):
@@ -169,7 +171,7 @@ def verify(ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
             out.print(f"[green]intact[/]: {count} entries")
 
 
-@app.command("set-limit")
+@app.command("set-limit", cls=LightCommand)
 def set_limit(
     case: CaseArgument,
     limit: Annotated[float, typer.Argument(help="The most that a line of this network may ever spend.")],
@@ -192,7 +194,7 @@ def set_limit(
             out.print(f"limit {limit:g} for {escape(read.name)}, which has spent {spent:.6g}")
 
 
-@app.command()
+@app.command(cls=LightCommand)
 def backup(
     target: Annotated[Path, typer.Argument(metavar="FILE", help="The backup; its key is put beside it.")],
     ledger: LedgerOption = None,
@@ -209,7 +211,7 @@ def backup(
             out.print(f"{count} entries copied to {escape(str(target))}, with the key beside it: keep it as safe")
 
 
-@app.command("restore")
+@app.command("restore", cls=LightCommand)
 def restore_command(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A backup of the ledger.")],
     ledger: LedgerOption = None,
@@ -232,7 +234,7 @@ def restore_command(
             out.print(f"restored {escape(str(where))}: {count} entries, {missing} lost")
 
 
-@app.command("migrate")
+@app.command("migrate", cls=LightCommand)
 def migrate_command(
     old: Annotated[Path, typer.Argument(help="A ledger of the first version.")],
     cases: Annotated[list[str], typer.Argument(help="The cases it has entries of, as they were released.")],
@@ -257,7 +259,7 @@ def migrate_command(
             out.print(f"{count} entries taken over into {escape(str(where))}; keep {escape(str(old))} as an archive")
 
 
-@app.command()
+@app.command(cls=LightCommand)
 def export(ledger: LedgerOption = None) -> None:
     """Print every entry as one JSON object, for an archive."""
     show(None, ledger, as_json=True)

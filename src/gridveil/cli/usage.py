@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from gridveil.cli.exits import EXIT_HELP
+from gridveil.cli.light import LightCommand, LightGroup
 from gridveil.errors import GridVeilError
 
 COMMANDS = {
@@ -35,7 +35,7 @@ COMMANDS = {
 """In which file of this room each command is: a function of its name, or an `app` of several."""
 
 
-class Commands(TyperGroup):
+class Commands(LightGroup):
     """All commands; those who asked for JSON get errors of usage as JSON too."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -74,7 +74,7 @@ def _command(name: str) -> Any:
     app = getattr(module, "app", None)
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        app.command(name, epilog=EXIT_HELP)(getattr(module, name))
+        app.command(name, epilog=EXIT_HELP, cls=LightCommand)(getattr(module, name))
     command = typer.main.get_command(app)
     command.name = name
     return command

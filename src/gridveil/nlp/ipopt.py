@@ -29,6 +29,7 @@ from gridveil.nlp.ipopt_library import (
     INTERMEDIATE,
     find_library,
     load,
+    require_linear_solver,
 )
 from gridveil.nlp.problem import Evaluator
 from gridveil.nlp.solver import Bounds, Outcome, Progress, SolverOptions, Start, Status
@@ -97,6 +98,7 @@ def solve(
 ) -> Outcome:
     """Minimise from one start. Raises only if the solver itself cannot run; a bad end is a status."""
     library = load(find_library(options.library))
+    require_linear_solver(library, options.linear_solver, options.hsl_library)
     effort = current()
     if effort is not None:
         most = effort.allowed(evaluator.problem.n_variable)
