@@ -24,7 +24,7 @@ from .hostile import HOSTILE
 
 Reader = Callable[[Path], None]
 SPAN = 16
-LINEAR = 2.5 * SPAN
+LINEAR = 2 * SPAN
 """What 16 times the text may take; a square takes 256 times."""
 MEASURABLE, LONG = 0.0015, 0.5
 """Seconds of processor time: less of the smaller text says nothing; more of the larger is not the machine's doing."""
@@ -48,10 +48,10 @@ def seconds(path: Path, reader: Reader, tries: int = 1) -> float:
 
 
 def more_than_linear(folder: Path, make: Callable[[int], bytes], reader: Reader) -> str | None:
-    """What is wrong if 16 times the text takes more than 2.5 times what it should.
+    """What is wrong if 16 times the text takes more than twice what it should.
 
     Chance has several tries, and memory that no longer fits a cache a larger text; a square has no chance, since the
-    smaller time is the least of three, and would have to be wrong by 6 in each.
+    smaller time is the least of three, and would have to be wrong by 8 in each.
     """
     small, large, n = folder / "small.m", folder / "large.m", 20_000
     while True:
@@ -60,12 +60,14 @@ def more_than_linear(folder: Path, make: Callable[[int], bytes], reader: Reader)
         if one >= MEASURABLE or SPAN * n >= LARGEST:
             large.write_bytes(make(SPAN * n))
             one, many = min(one, seconds(small, reader, 2)), float("inf")
-            for _ in range(5):
+            for _ in range(3):
                 many = min(many, seconds(large, reader))
                 if many < max(LINEAR * one, MEASURABLE):
                     return None
-                if many > LONG:
-                    return f"{n} bytes take {one:.4f} s, {SPAN * n} bytes {many:.3f} s"
+                if many > 3 * LINEAR * one:  # that is no chance, and may take long
+                    break
+            if many > LONG:
+                return f"{n} bytes take {one:.4f} s, {SPAN * n} bytes {many:.3f} s"
         n *= 4
 
 
@@ -74,10 +76,10 @@ def test_time_is_linear(tmp_path: Path, name: str) -> None:
     assert more_than_linear(tmp_path, HOSTILE[name], try_to_read) is None
 
 
-def with_rests(text: bytes) -> None:
-    """Copies what is left after every hundred bytes."""
-    while text:
-        text = text[100:]
+def with_counts(text: bytes) -> None:
+    """Counts the statements before a place, again and again."""
+    for place in range(0, len(text), 32):
+        text.count(b"=1", 0, place)
 
 
 def with_a_pattern(text: bytes) -> None:
@@ -93,18 +95,15 @@ def with_a_list(text: bytes) -> None:
             seen.append(line)
 
 
-@pytest.mark.parametrize(
-    ("careless", "name"),
-    [(with_rests, "comments"), (with_a_pattern, "number statements"), (with_a_list, "number statements")],
-)
-def test_time_that_is_not_linear_is_found(tmp_path: Path, careless: Callable[[bytes], None], name: str) -> None:
+@pytest.mark.parametrize("careless", [with_counts, with_a_pattern, with_a_list])
+def test_time_that_is_not_linear_is_found(tmp_path: Path, careless: Callable[[bytes], None]) -> None:
     """Readers that do well most of what they do."""
 
     def reader(path: Path) -> None:
         try_to_read(path)
         careless(path.read_bytes())
 
-    assert "bytes take" in (more_than_linear(tmp_path, HOSTILE[name], reader) or "nothing")
+    assert "bytes take" in (more_than_linear(tmp_path, HOSTILE["number statements"], reader) or "nothing")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
