@@ -43,7 +43,10 @@ from gridveil.study.store import Store, read_results
 from tests.studies import COUNT, DIES, FAILS, KILLS, LINGERS, RUNNING, lost_once
 
 # Dask warns of its own things; a file that we leave open is a failure
-pytestmark = pytest.mark.filterwarnings("default", "error::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("default", "error::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.usefixtures("quick_workers"),
+]
 CASES = {"case5_pjm": "digest"}
 
 
@@ -238,10 +241,11 @@ def test_a_disk_that_fills_up_ends_a_run_with_words(tmp_path: Path, monkeypatch:
     assert run_study(COUNT, tmp_path, draws=1, workers=1).done_before == 2
 
 
-def test_a_cluster_may_grow(tmp_path: Path) -> None:
+def test_a_cluster_may_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers that join later get work, beyond what was handed out at the start."""
+    monkeypatch.setattr(runner_module, "LOOK", 0.05)
     with in_threads() as cluster:
-        timer = Timer(0.5, lambda: cluster.scale(8))
+        timer = Timer(0.1, lambda: cluster.scale(8))
         timer.start()
         done = run_study(LINGERS, tmp_path, draws=40, scheduler=cluster.scheduler_address, insecure=True)
         timer.join()
@@ -372,7 +376,7 @@ def test_an_existing_cluster(tmp_path: Path) -> None:
     info = tmp_path / "scheduler.json"
     common = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     start = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(info), "--idle-timeout", "120 seconds"]  # fmt: skip
-    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(info), "--nthreads", "1", "--no-dashboard", "--death-timeout", "60"]  # fmt: skip
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(info), "--nthreads", "1", "--no-dashboard", "--death-timeout", "60", "--no-nanny"]  # fmt: skip
     processes = [subprocess.Popen(start, **common)]  # type: ignore[call-overload]
     try:
         wait_for(info.exists)
@@ -391,9 +395,8 @@ def test_an_existing_cluster(tmp_path: Path) -> None:
         assert here.exit_code == 0, here.output
         assert rows(results(tmp_path / "a", "costs")) == rows(results(tmp_path / "b", "costs"))
     finally:
-        for process in processes:
+        for process in reversed(processes):  # a worker without its scheduler takes its time
             process.terminate()
-        for process in processes:
             process.wait()
 
 
@@ -418,7 +421,8 @@ def test_an_existing_cluster(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_bad_input(tmp_path: Path, arguments: list[str], words: str) -> None:
+def test_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str) -> None:
+    monkeypatch.setattr("gridveil.study.cluster.PATIENCE", "100ms")
     done = CliRunner().invoke(app, ["study", *[str(tmp_path / "out") if one == "X" else one for one in arguments]])
     assert done.exit_code == 2, done.output
     assert words in " ".join(done.stderr.split())
