@@ -31,8 +31,8 @@ from distributed.utils import get_mp_context
 from .phases import put
 from .trial import Tell
 
-PATIENCE = 30.0
-"""Seconds without a word after which a process hangs."""
+PATIENCE = 90.0
+"""Seconds after which a process hangs; a run to the end takes two."""
 
 
 class Forked:
