@@ -46,13 +46,20 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 def _looking(path: Path) -> sqlite3.Connection:
     """Read-only. Where SQLite cannot even note down who reads, nobody can write either: the file stays as it is."""
     address = f"{path.absolute().as_uri()}?mode=ro"
-    if not os.access(path.parent, os.W_OK) and not path.with_name(path.name + SHARED).exists():
+    try:
+        return _connected(address)
+    except sqlite3.OperationalError:
+        if os.access(path.absolute().parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise
         log = path.with_name(path.name + LOG)
         if log.exists() and log.stat().st_size:
             raise Unavailable(
-                f"{path} cannot be read here without its log {log.name}; copy both to a place of your own"
-            )
-        address += "&immutable=1"
+                f"{path} cannot be read here with its log {log.name}; copy both, and the key, to a place of your own"
+            ) from None
+        return _connected(f"{address}&immutable=1")
+
+
+def _connected(address: str) -> sqlite3.Connection:
     connection = sqlite3.connect(address, uri=True, timeout=WAIT, isolation_level=None)
     try:
         _begin(connection)
