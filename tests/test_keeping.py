@@ -101,6 +101,17 @@ def test_what_was_lost_grows_with_the_reach(tmp_path: Path) -> None:
     assert [entry.details["given"] for entry in earlier] == [[keeping.UNKNOWN]]  # and nobody knows on what condition
 
 
+def test_a_release_after_a_loss_says_so_and_verifies(book: Ledger, tmp_path: Path) -> None:
+    backup(book, tmp_path / "bk.db")
+    release(gv.seal("case5"), PLAN, book, workshop=Workshop)
+    remove(book.path)
+    restore(tmp_path / "bk.db", book.path, lost=1.5)
+    made = release(gv.seal("case5"), PLAN, book, workshop=Workshop)
+    privacy = made.manifest.privacy
+    assert (privacy.cumulative_loss, privacy.given_before) == (2.5, [keeping.UNKNOWN])
+    assert gv.verify(made.write(tmp_path / "out")).passed
+
+
 @pytest.mark.parametrize("place", ["_set_aside", "os.replace", "advance"])
 def test_a_restoration_that_is_killed_leaves_nothing_that_can_be_spent(
     book: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str

@@ -193,8 +193,8 @@ class Ledger:
             self._chain.anchor_again()
         except OSError as error:
             raise LedgerError(
-                f"the anchor of {self.path} cannot be written ({error.strerror}); nothing was charged. See that "
-                f"{self.anchor_file} and its directory can be written"
+                f"the anchor of {self.path} cannot be written ({error.strerror or error}); nothing was charged. See "
+                f"that {self.anchor_file} and its directory can be written"
             ) from error
 
     @property
