@@ -91,7 +91,7 @@ def test_wrong_noise_is_found_out(tmp_path: Path, noise: PretendExact, found: st
 def test_a_release_of_another_draw_is_found_out(tmp_path: Path) -> None:
     """Planted lie: the ledger has one draw, and the bundle was made of another."""
     book, case = gv.Ledger.open(tmp_path / "l.db"), gv.read_case("case14_ieee")
-    one, other = (release(split(case), PLAN, book, PretendExact(seed), Workshop) for seed in (1, 2))
+    one, other = (release(split(case), PLAN, book, PretendExact(seed), Workshop, confirmed=True) for seed in (1, 2))
     folder = replace(one, text=other.text).write(tmp_path / "out")
     assert failed(audit(folder, book, case)) == ["made from this draw"]
     record = json.loads((folder / "manifest.json").read_text())

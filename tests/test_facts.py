@@ -205,7 +205,8 @@ def test_what_is_not_needed_is_not_asked_and_not_charged(tmp_path: Path) -> None
     units = [(entry.details["loss"], entry.details["unit"]) for entry in entries]
     assert units == [(0.8, "relative"), (0.2, "surcharge")]
     assert asked.manifest.privacy.ledger_entries == [entry.number for entry in entries]
-    again = release(split(gv.load("case30")), gv.Plan(1.0, 0.1, 0.01, cost_sensitivity=0.005), book, workshop=Workshop)
+    plan = gv.Plan(1.0, 0.1, 0.01, cost_sensitivity=0.005)
+    again = release(split(gv.load("case30")), plan, book, workshop=Workshop, confirmed=True)
     # the first answer, for changes up to 0.25 %, costs twice as much for changes up to 0.5 %
     assert again.manifest.privacy.cumulative_loss == pytest.approx(0.8 + 0.2 * 2 + 0.8 + 0.2)
     reaches = {one.mechanism: one.alpha for one in again.manifest.privacy.cumulative_within or []}

@@ -147,7 +147,7 @@ def test_a_real_release_end_to_end(tmp_path: Path) -> None:
     assert (record.privacy.given, record.privacy.parts.cost and record.privacy.parts.cost.asked) == ([], False)
     assert [(one.kind, one.source) for one in record.public_inputs] == [("cost", "derived")]
     assert charged(book) == [0.8]
-    again = gv.release(gv.seal("case14"), PLAN, ledger=book)
+    again = gv.release(gv.seal("case14"), PLAN, ledger=book, confirmed=True)
     assert again.manifest.privacy.cumulative_loss == pytest.approx(1.6)
     assert not np.array_equal(again.lines.b, made.lines.b)
 

@@ -43,7 +43,7 @@ def audit(
             raise LedgerError(f"there is no ledger at {where}; name it with --ledger")
         case = read_case(original)
         known = None if same_as is None else read_same_as(same_as, to_network(case).grid)
-        found = audited(bundle, Ledger.open(where), case, known)
+        found = audited(bundle, Ledger.read(where), case, known)
         passed = all(one.passed for one in found)
         if as_json:
             status = "audited" if passed else "failed"
