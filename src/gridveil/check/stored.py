@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 
-import numpy as np
-
-from gridveil.repair.judge import LIMITS
-from gridveil.wall.certificate import Basis, Certificate, Check, CheckKind, StoredCertificate
+from gridveil.repair.judge import EQUAL, LIMITS
+from gridveil.wall.certificate import WORD_DIGITS, Basis, Certificate, Check, CheckKind, StoredCertificate
+from gridveil.wall.facts import significant
 
 ROUNDING = 1e-11
 """What differs between two computers that judge the same written point (p.u., or relative)."""
 SOLVER = 1e-5
 """What differs between two solves of the same AC-OPF (of the cost, relative; of losses, as a factor)."""
 WORD = (CheckKind.BOUNDS, None)
-"""The one claim that cannot be computed again: it needs the noisy values."""
+"""The one claim that cannot be computed again: it needs the noisy values. Its limit is known all the same."""
 
 
 def tolerance(kind: CheckKind, limit: float, *, written: bool) -> float:
@@ -31,15 +30,19 @@ def tolerance(kind: CheckKind, limit: float, *, written: bool) -> float:
     return SOLVER if kind is CheckKind.LOSSES and not written else ROUNDING
 
 
-def other_claims(stored: StoredCertificate, found: Certificate, *, partly: bool = False) -> list[str]:
+def other_claims(
+    stored: StoredCertificate, found: Certificate, used: Sequence[int], unused: Sequence[int], *, partly: bool = False
+) -> list[str]:
     """Where the stored certificate does not claim what is claimed of such a bundle, or claims that something failed.
 
-    `partly` is for those who did not solve: claims that only a solver finds are then no surprise.
+    It reports on the `used` and `unused` steps of the profile. `partly` is for those who did not solve: claims that
+    only a solver finds are then no surprise.
     """
     claims = {(one.kind, one.step): one for one in stored.checks}
     faults = [f"failed: {one.name}" for one in stored.checks if not one.passed]
     wanted = {(one.kind, one.step): one for one in found.checks}
     faults += [f"missing: {kind}" for kind, step in [*wanted, WORD] if (kind, step) not in claims]
+    limits = {key: one.limit for key, one in wanted.items()} | {WORD: EQUAL}
     if not partly:
         faults += [f"unknown: {one.name}" for key, one in claims.items() if key not in wanted and key != WORD]
     if len(claims) < len(stored.checks):
@@ -47,15 +50,19 @@ def other_claims(stored: StoredCertificate, found: Certificate, *, partly: bool 
     for key, one in claims.items():
         if one.basis is not (Basis.WORD if key == WORD else Basis.RECOMPUTED) or one.detail or one.steps != 1:
             faults.append(f"another basis: {one.kind}")
-        if key in wanted and not np.isclose(one.limit, wanted[key].limit, rtol=1e-6, atol=0.0):
+        if one.limit != limits.get(key, one.limit):
             faults.append(f"another limit: {one.kind}")
         if one.value is None or not 0 <= one.value <= one.limit:
             faults.append(f"a value beyond its limit: {one.kind}")
-    if not partly:
-        if [(one.step, one.status) for one in stored.unused_steps] != [(one.step, one.status) for one in found.unused]:
-            faults.append("unused steps that end otherwise")
-        if [one.step for one in stored.used_steps] != [one.step for one in found.used]:
-            faults.append("other used steps")
+    word = claims.get(WORD)
+    if word is not None and word.value is not None and word.value != significant(word.value, WORD_DIGITS):
+        faults.append(f"more digits than a word has: {word.kind}")
+    if [one.step for one in stored.used_steps] != list(used) or [one.step for one in stored.unused_steps] != list(
+        unused
+    ):
+        faults.append("other steps")
+    if not partly and [one.status for one in stored.unused_steps] != [one.status for one in found.unused]:
+        faults.append("unused steps that end otherwise")
     if stored.truth != found.truth:
         faults.append("another interval of the true cost")
     return faults if stored.passed else [*faults, "it does not say that it passed"]

@@ -99,7 +99,9 @@ def _judged(verdict: Verdict, contents: Contents, record: Manifest, page: Page |
         found = _solved(network, point, snapshots, fidelity, record, profile)
     verdict = _with(verdict, _flows(case, point), *found.checks)
     if stored is not None:
-        faults = other_claims(stored, found, partly=quick)
+        used = [one.step for one in snapshots]
+        unused = [step for step in profile.step.tolist() if step not in set(used)]
+        faults = other_claims(stored, found, used, unused, partly=quick)
         verdict = _with(verdict, value_check(stored, found))
     verdict = _with(verdict, _count(CheckKind.STORED, faults))
     return replace(_page_checked(verdict, files, page), unused=found.unused, truth=found.truth)
@@ -127,14 +129,15 @@ def _solved(
     profile: Profile,
 ) -> Certificate:
     """The certificate anew, with every AC-OPF solved from a flat start."""
+    alone = tuple(number - 1 for number in record.unprotected_lines)
+    costs = {one.step: one.value for one in record.public_inputs if one.kind is FactKind.UNUSED_COST and one.step}
     try:
         from gridveil.repair.certify import certify, report_unused  # noqa: PLC0415 - brings what --quick does without
+
+        found = certify(*network, (point, *[None] * (len(snapshots) - 1)), snapshots, fidelity, alone)
+        unused = report_unused(*network, profile, [one.step for one in snapshots], costs)
     except ModuleNotFoundError as error:
         raise ReleaseError(f"to solve needs the package '{error.name}'; install it, or give --quick") from None
-    alone = tuple(number - 1 for number in record.unprotected_lines)
-    found = certify(*network, (point, *[None] * (len(snapshots) - 1)), snapshots, fidelity, alone)
-    costs = {one.step: one.value for one in record.public_inputs if one.kind is FactKind.UNUSED_COST and one.step}
-    unused = report_unused(*network, profile, [one.step for one in snapshots], costs)
     return replace(found, unused=unused, truth=true_cost(record.public_inputs))
 
 
@@ -159,7 +162,7 @@ def _page_checked(verdict: Verdict, files: Mapping[str, bytes], page: Page | Non
         same = page(files).encode() == files[bundle.REPORT]
     except ReportError:
         return _left_out(verdict, missing)
-    except (ReleaseError, ValueError, ArithmeticError):
+    except Exception:  # noqa: BLE001 - files of which nobody foresaw that they make no page make no page
         same = False
     return _with(
         verdict, _count(CheckKind.REPORT, [] if same else ["it is not the page of this release: do not open it"])

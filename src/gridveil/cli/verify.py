@@ -17,6 +17,7 @@ from gridveil.cli.checks import check_rows, print_unused
 from gridveil.cli.exits import EXIT_HELP, Exit
 from gridveil.cli.options import JsonOption
 from gridveil.cli.output import INTERNAL, out, print_json, reporting
+from gridveil.cli.usage import OneCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,5 +141,9 @@ def _print_steps(steps: Sequence[StepComparison]) -> None:
 def main() -> None:
     """Run this command alone."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-    app.command(epilog=EXIT_HELP)(verify)
+    app.command(cls=OneCommand, epilog=EXIT_HELP)(verify)
     app()
+
+
+if __name__ == "__main__":
+    main()
