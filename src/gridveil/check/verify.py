@@ -49,7 +49,13 @@ def verify(
     `publisher` is the key that must have signed it, `page` makes report.html again. `quick` judges what is written and
     solves nothing.
     """
-    contents = read_bundle(path)
+    return verify_contents(read_bundle(path), publisher=publisher, page=page, quick=quick)
+
+
+def verify_contents(
+    contents: Contents, *, publisher: PublicKey | None = None, page: Page | None = None, quick: bool = False
+) -> Verdict:
+    """The same, of a bundle that was read already."""
     data = contents.files[bundle.MANIFEST]
     try:
         record = read_manifest(data)
