@@ -312,6 +312,16 @@ def digits_of_a_word(folder: Path) -> None:
     _bounds(folder, 3.1415926e-9, 1e-8)
 
 
+def another_order_of_claims(folder: Path) -> None:
+    forge(folder, "certificate.json", lambda c: c.update(checks=c["checks"][::-1]))
+    page_fits(folder)
+
+
+def claim_of_another_step(folder: Path) -> None:
+    more = {"value": 0.05917, "limit": 0.22304, "step": 77}
+    forge(folder, "certificate.json", lambda c: c["checks"].append({**c["checks"][2], **more}))
+
+
 def no_used_steps(folder: Path) -> None:
     forge(folder, "certificate.json", lambda c: c.update(used_steps=[]))
 
@@ -331,6 +341,8 @@ FOUND: dict[Callable[[Path], None], str] = {
     wide_bounds: "stored",
     digits_of_a_word: "stored",
     no_used_steps: "stored",
+    another_order_of_claims: "stored",
+    claim_of_another_step: "stored",
     zeroed: "values",
     another_optimum: "values",
     script: "report",
@@ -364,6 +376,8 @@ def test_what_is_found(copy: Path, forgery: Callable[[Path], None]) -> None:
     record, words = told(copy, code=5)
     failed = {one["kind"] for one in record["recomputed"] if not one["passed"]}
     assert FOUND[forgery] in failed, failed
+    if forgery not in (another_optimum, another_cost):  # which only a solver finds
+        assert not gv.verify(copy, quick=True).passed
     assert "NOT verified" in words and record["status"] == "rejected"
     assert "\x1b[31m" not in words
 

@@ -21,7 +21,7 @@ from gridveil.check.canonical import (
     needed_files,
 )
 from gridveil.check.consistency import foreign_manifest
-from gridveil.check.stored import other_claims, value_check
+from gridveil.check.stored import expected_claims, other_claims, other_ends, value_check
 from gridveil.check.verdict import Signature, Signed, Verdict
 from gridveil.errors import CaseFileError, GridError, OtherFormat, ReleaseError, RepairFailed, ReportError
 from gridveil.grid import Network, OperatingPoint
@@ -107,7 +107,9 @@ def _judged(verdict: Verdict, contents: Contents, record: Manifest, page: Page |
     if stored is not None:
         used = [one.step for one in snapshots]
         unused = [step for step in profile.step.tolist() if step not in set(used)]
-        faults = other_claims(stored, found, used, unused, partly=quick)
+        faults = other_claims(stored, expected_claims(snapshots, fidelity), used, unused)
+        faults += [] if stored.truth == found.truth else ["another interval of the true cost"]
+        faults += [] if quick else other_ends(stored, found)
         verdict = _with(verdict, value_check(stored, found))
     verdict = _with(verdict, _count(CheckKind.STORED, faults))
     return replace(_page_checked(verdict, files, page), unused=found.unused, truth=found.truth)
