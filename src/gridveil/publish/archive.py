@@ -96,6 +96,8 @@ def _from_archive(path: Path) -> Iterator[tuple[str, bytes | str]]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for one in archive.infolist():
+                if one.compress_type != zipfile.ZIP_STORED or one.flag_bits:
+                    raise ReleaseError(f"{path} is packed as no release packs; {ADVICE}")
                 if fault := _foreign(one) or ("is there twice" if one.filename in files else ""):
                     faults[one.orig_filename] = fault
                 else:
@@ -112,6 +114,4 @@ def _foreign(one: zipfile.ZipInfo) -> str:
     """What is wrong with a member, before any of it is read."""
     if one.orig_filename != one.filename or one.filename not in FILES:
         return "is no file of a bundle"
-    if one.compress_type != zipfile.ZIP_STORED or one.flag_bits:
-        return f"is packed as no release packs; {ADVICE}"
     return f"has {one.file_size} bytes, more than any release" if one.file_size > _largest(one.filename) else ""
