@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from gridveil.casefile import Case, read
 from gridveil.privacy.ledger import Ledger
-from gridveil.privacy.noise import SeededNoise
+from gridveil.privacy.noise import ExactNoise, SeededNoise
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
@@ -53,7 +53,7 @@ class PretendExact(SeededNoise):
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
-        self.description = "pretends to be exact, for a test"
+        self.description = ExactNoise().description
 
 
 def charged(book: Ledger) -> list[float]:

@@ -147,6 +147,20 @@ def test_output_that_nobody_reads() -> None:
         assert b"Traceback" not in done.stderr
 
 
+def test_modules_that_are_commands() -> None:
+    """`python -m` runs them, and what is wrong is an exit code, in JSON for whoever asks for it."""
+    for arguments, code in (
+        (["gridveil", "--version"], 0),
+        (["gridveil.cli.verify", "nowhere"], 2),
+        (["gridveil.cli.verify", "nowhere", "--json"], 2),
+        (["gridveil.cli.verify", "--json"], 2),
+        (["gridveil.cli.verify", "--json", "--nope"], 2),
+    ):
+        done = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, check=False)
+        assert done.returncode == code, arguments
+        assert "--json" not in arguments or json.loads(done.stdout)["exit_code"] == code
+
+
 def test_facade_is_lazy() -> None:
     """Importing the package, or the grid alone, loads neither files, solvers nor the command line."""
     probe = (

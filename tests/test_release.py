@@ -25,7 +25,7 @@ from gridveil.cli.main import app
 from gridveil.errors import PrivacyError, ReleaseError, RepairFailed, Spent
 from gridveil.grid import LineParameters, Network
 from gridveil.privacy.composition import Charge
-from gridveil.privacy.noise import Noise, SeededNoise
+from gridveil.privacy.noise import ExactNoise, Noise, SeededNoise
 from gridveil.publish.elements import identities
 from gridveil.publish.manifest import Manifest
 from gridveil.publish.pipeline import release
@@ -48,7 +48,7 @@ class FixedNoise(Noise):
     """The same outcome whatever the secret: what non-interference compares."""
 
     private = True
-    description = "fixed, for a test"
+    description = ExactNoise().description
 
     def __init__(self, outcomes: list[FloatArray]) -> None:
         self.outcomes = list(outcomes)

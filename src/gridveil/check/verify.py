@@ -21,7 +21,7 @@ from gridveil.check.canonical import (
     needed_files,
 )
 from gridveil.check.consistency import foreign_manifest
-from gridveil.check.stored import other_claims, value_check
+from gridveil.check.stored import expected_claims, other_claims, other_ends, value_check
 from gridveil.check.verdict import Signature, Signed, Verdict
 from gridveil.errors import CaseFileError, GridError, OtherFormat, ReleaseError, RepairFailed, ReportError, SolveError
 from gridveil.grid import Network, OperatingPoint
@@ -49,7 +49,13 @@ def verify(
     `publisher` is the key that must have signed it, `page` makes report.html again. `quick` judges what is written and
     solves nothing.
     """
-    contents = read_bundle(path)
+    return verify_contents(read_bundle(path), publisher=publisher, page=page, quick=quick)
+
+
+def verify_contents(
+    contents: Contents, *, publisher: PublicKey | None = None, page: Page | None = None, quick: bool = False
+) -> Verdict:
+    """The same, of a bundle that was read already."""
     data = contents.files[bundle.MANIFEST]
     try:
         record = read_manifest(data)
@@ -99,7 +105,11 @@ def _judged(verdict: Verdict, contents: Contents, record: Manifest, page: Page |
         found = _solved(network, point, snapshots, fidelity, record, profile)
     verdict = _with(verdict, _flows(case, point), *found.checks)
     if stored is not None:
-        faults = other_claims(stored, found, partly=quick)
+        used = [one.step for one in snapshots]
+        unused = [step for step in profile.step.tolist() if step not in set(used)]
+        faults = other_claims(stored, expected_claims(snapshots, fidelity), used, unused)
+        faults += [] if stored.truth == found.truth else ["another interval of the true cost"]
+        faults += [] if quick else other_ends(stored, found)
         verdict = _with(verdict, value_check(stored, found))
     verdict = _with(verdict, _count(CheckKind.STORED, faults))
     return replace(_page_checked(verdict, files, page), unused=found.unused, truth=found.truth)
@@ -166,7 +176,7 @@ def _page_checked(verdict: Verdict, files: Mapping[str, bytes], page: Page | Non
         same = page(files).encode() == files[bundle.REPORT]
     except ReportError:
         return _left_out(verdict, missing)
-    except (ReleaseError, ValueError, ArithmeticError):
+    except Exception:  # noqa: BLE001 - files of which nobody foresaw that they make no page make no page
         same = False
     return _with(
         verdict, _count(CheckKind.REPORT, [] if same else ["it is not the page of this release: do not open it"])

@@ -52,7 +52,7 @@ def audit(
             out.print(f"[bold]{INTERNAL}[/]")
             table = Table("", "question", "answer", title=f"audit of {escape(str(bundle))}", title_justify="left")
             for one in found:
-                table.add_row("[green]✓[/]" if one.passed else "[red]✗[/]", one.question, one.answer)
+                table.add_row("[green]✓[/]" if one.passed else "[red]✗[/]", one.question, escape(one.answer))
             out.print(table)
             out.print(f"[dim]{LIMITS}[/]")
     if not passed:

@@ -35,8 +35,32 @@ COMMANDS = {
 """In which file of this room each command is: a function of its name, or an `app` of several."""
 
 
-class Commands(LightGroup):
-    """All commands; those who asked for JSON get errors of usage as JSON too."""
+class JsonUsage:
+    """Those who asked for JSON get errors of usage as JSON too."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> Any:
+        given = sys.argv[1:] if args is None else list(args)
+        if "--json" not in given or not named.get("standalone_mode", True):
+            return super().main(args, *rest, **named)  # type: ignore[misc]
+        from gridveil.cli.output import reporting
+
+        with reporting(True):
+            try:
+                code = super().main(given, *rest, **{**named, "standalone_mode": False})  # type: ignore[misc]
+            except Exception as error:
+                # Typer brings Click along or not, by its version: its errors are known by what they can do
+                if not hasattr(error, "format_message"):
+                    raise
+                raise GridVeilError(error.format_message()) from None
+        return sys.exit(code if isinstance(code, int) else 0)
+
+
+class OneCommand(JsonUsage, LightCommand):
+    """A command that is a program of its own."""
+
+
+class Commands(JsonUsage, LightGroup):
+    """All commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -51,22 +75,6 @@ class Commands(LightGroup):
             for name in COMMANDS:
                 self.get_command(ctx, name)
         return super().resolve_command(ctx, args)
-
-    def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> Any:
-        given = sys.argv[1:] if args is None else list(args)
-        if "--json" not in given or not named.get("standalone_mode", True):
-            return super().main(args, *rest, **named)
-        from gridveil.cli.output import reporting
-
-        with reporting(True):
-            try:
-                code = super().main(given, *rest, **{**named, "standalone_mode": False})
-            except Exception as error:
-                # Typer brings Click along or not, by its version: its errors are known by what they can do
-                if not hasattr(error, "format_message"):
-                    raise
-                raise GridVeilError(error.format_message()) from None
-        return sys.exit(code if isinstance(code, int) else 0)
 
 
 def _command(name: str) -> Any:

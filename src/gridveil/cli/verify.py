@@ -15,10 +15,10 @@ from rich.table import Table
 
 from gridveil.cli.checks import check_rows, print_unused
 from gridveil.cli.exits import EXIT_HELP, Exit
-from gridveil.cli.light import LightCommand
 from gridveil.cli.options import JsonOption
 from gridveil.cli.output import INTERNAL, out, print_json, reporting
 from gridveil.cli.process import one_thread
+from gridveil.cli.usage import OneCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,5 +143,9 @@ def main() -> None:
     """Run this command alone."""
     one_thread()
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-    app.command(epilog=EXIT_HELP, cls=LightCommand)(verify)
+    app.command(cls=OneCommand, epilog=EXIT_HELP)(verify)
     app()
+
+
+if __name__ == "__main__":
+    main()
