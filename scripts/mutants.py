@@ -37,7 +37,7 @@ REACHED = ROOT / "build" / "mutants-reached.json"
 ROOMS = ("privacy", "sealed", "repair", "publish", "nlp", "grid")
 TESTS = (
     "grid", "line_flow", "noise", "problem", "ipopt", "ledger", "restoration", "mechanisms", "repair", "spending",
-    "opf", "profile", "facts", "release",
+    "opf", "profile", "facts", "release", "bundle", "signature", "time_series", "effort", "forgeries", "isolation",
 )  # fmt: skip
 """The test files near to the rooms; those named test_promises_* are always among them."""
 SECONDS, MOST = 20.0, 40
@@ -71,7 +71,7 @@ class Mutant:
 def sample(count: int, seed: int, without: list[str]) -> list[Mutant]:
     """So many mutants of different places, each place as likely as any other."""
     chance = random.Random(seed)
-    files = [path for room in ROOMS for path in sorted((SOURCE / room).glob("*.py"))]
+    files = [path for room in ROOMS for path in sorted((SOURCE / room).rglob("*.py"))]
     names = [path.relative_to(SOURCE).as_posix() for path in files]
     everywhere = [(name, place) for name in names for place in mutate.places((SOURCE / name).read_bytes())]
     chance.shuffle(everywhere)
