@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
 import os
+import sqlite3
 import subprocess
 import sys
 import zipfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,34 +21,45 @@ import numpy as np
 import pytest
 
 import gridveil as gv
-from gridveil.errors import LedgerError, PrivacyError
+from gridveil.errors import LedgerError, PrivacyError, RepairFailed
 from gridveil.grid import LineKind, LineParameters, Network
+from gridveil.grid.profile import base_profile
+from gridveil.grid.ratings import bound_size
+from gridveil.grid.topology import reference_buses
 from gridveil.nlp import ipopt, ipopt_library
 from gridveil.nlp.blocks import DistanceBlock
-from gridveil.nlp.island import Rules, _spread, energise
+from gridveil.nlp.island import Rules, _model, _spread, _state, dark, energise, judge
 from gridveil.nlp.opf import opf_model, solve_opf
+from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.problem import Layout, LinearTerms, build
 from gridveil.nlp.restoration import Ending, capacity_bound, restore
 from gridveil.nlp.solver import Bounds, SolverOptions, Start, Status
-from gridveil.privacy.composition import Charge
-from gridveil.privacy.keeping import backup
+from gridveil.privacy.chain import Chain
+from gridveil.privacy.composition import Assets, Charge
+from gridveil.privacy.keeping import Known, backup, migrate
 from gridveil.privacy.keeping import restore as put_back
-from gridveil.privacy.ledger import Ledger
-from gridveil.privacy.noise import SeededNoise
+from gridveil.privacy.keyfile import KeyFile
+from gridveil.privacy.ledger import Ledger, Receipt
+from gridveil.privacy.noise import ExactNoise, SeededNoise
 from gridveil.publish import archive
 from gridveil.publish.elements import identities
 from gridveil.publish.pipeline import release
+from gridveil.publish.spending import Purse, told
 from gridveil.repair import repair as mend
 from gridveil.repair.bounds import parameter_box
-from gridveil.repair.projection import Effort
+from gridveil.repair.certify import bounds_check
+from gridveil.repair.estimate import Solved, estimate
+from gridveil.repair.projection import Aim, Effort, project, projection, starts
 from gridveil.repair.repair import repair
-from gridveil.repair.shrinkage import shrink_lines
+from gridveil.repair.shrinkage import read_ratings, shrink_lines
 from gridveil.repair.workshop import Workshop
+from gridveil.sealed.facts import Truth
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
 from gridveil.wall.draw import Fidelity, NoisyLines, Repair, Snapshot
 
 from .conftest import Bend
+from .test_ledger import OLD
 
 LINES = Charge(1.0, 0.1, "relative", "log")
 
@@ -230,6 +246,33 @@ def test_what_is_too_dear_is_projected_again_at_a_lower_aim(
     assert found(100.0)[1] == 1
 
 
+def test_a_step_that_helps_is_followed_by_a_whole_one(
+    case14: tuple[Network, NoisyLines], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cost that answers half as much as its slope says: each step goes half of what is left, and none twice as far."""
+    network, noisy = case14
+    grid, model = network.grid, opf_model(network.grid)
+    box = parameter_box(grid, noisy, 50.0)
+    optimum = solve_opf(model, network.lines).require()
+    first = int(np.flatnonzero(box.low < box.high)[0])
+    slope = np.eye(len(box.target))[first]
+    places: list[float] = []
+    begin = float(box.clip()[first])
+
+    def optima(_: Any, lines: LineParameters, __: Any) -> Any:
+        places.append(float(mend._parameters(box, lines)[first]) - begin)
+        return [replace(optimum, cost=100 * (1.05 + 0.5 * places[-1]))]
+
+    monkeypatch.setattr(mend, "_optima", optima)
+    monkeypatch.setattr(mend, "_slopes", lambda *_: slope[None, :])
+    public = [Snapshot(grid.buses.pd, grid.buses.qd, 100.0)]
+    start = [replace(optimum, cost=105.0)]
+    mend._steer(model, box, box.lines(box.clip()), start, public, Fidelity(0.01), [0.01], 20)
+    steps = np.diff([0.0, *places])
+    assert len(steps) >= 4 and steps[0] == pytest.approx(-(0.05 - 0.008), rel=1e-4)
+    assert steps[1:] == pytest.approx(0.5 * steps[:-1], rel=1e-3)
+
+
 # ---- solves ----
 
 
@@ -299,3 +342,179 @@ def test_nothing_served_is_judged_as_nothing(tiny: Bend) -> None:
     network = gv.load(tiny(("50	-50	1	100	1	80", "50	25	1	100	1	80")))
     literal = restore(network, [1, 2], Rules.LITERAL)
     assert literal.ending is Ending.INFEASIBLE and literal.violations.largest == 0.0 and not np.any(literal.state.vm)
+
+
+def test_ratings_hold_where_some_lines_have_none(tiny: Bend) -> None:
+    free = gv.solve_opf(gv.load(tiny())).require()
+    network = gv.load(
+        tiny(
+            ("0.03	150	150	150", "0.03	50	50	50"),
+            ("	2	3	0.01	0.08	0.02	150", "	2	3	0.01	0.08	0.02	0"),
+        )
+    )
+    assert np.isfinite(network.grid.lines.rating).tolist() == [True, True, False]
+    found = gv.solve_opf(network).require()
+    load = np.maximum(np.hypot(found.point.pf, found.point.qf), np.hypot(found.point.pt, found.point.qt))
+    assert load[1] <= 0.5 + 1e-5 and found.cost > free.cost
+
+
+def test_networks_without_ratings_are_solved_too(tiny: Bend) -> None:
+    network = gv.load(tiny())
+    none = replace(network.grid, lines=replace(network.grid.lines, rating=np.full(3, np.inf)))
+    wide = replace(network.grid, lines=replace(network.grid.lines, rating=np.full(3, 99.0)))
+    costs = [gv.solve_opf(network._replace(grid=grid)).require().cost for grid in (none, wide)]
+    assert costs[0] == pytest.approx(costs[1], rel=1e-6)
+
+
+def test_islands_try_their_starts_until_one_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, real = gv.load("case5"), ipopt.solve
+
+    def attempts(*endings: str) -> tuple[int, str]:
+        script = iter(endings)
+
+        def solve(evaluator: Any, bounds: Any, start: Any, options: Any) -> Any:
+            status = Status(next(script))
+            most = 100 if status is Status.OPTIMAL else 1
+            return replace(real(evaluator, bounds, start, replace(options, max_iterations=most)), status=status)
+
+        monkeypatch.setattr(ipopt, "solve", solve)
+        found = energise(network, Rules.SWITCHABLE, SolverOptions())
+        return found.attempts, found.status
+
+    assert attempts("optimal") == (1, "optimal")
+    assert attempts("numerical_failure", "optimal") == (2, "optimal")
+    assert attempts("infeasible", "infeasible") == (2, "infeasible")
+    assert attempts("infeasible", "iteration_limit", "infeasible") == (3, "infeasible")
+    assert attempts("time_limit") == (1, "time_limit")
+
+
+def test_dark_islands_say_why(tiny: Bend) -> None:
+    done = restore(gv.load(tiny()), [0, 1, 2])
+    assert {int(one.buses[0]): one.detail for one in done.islands if one.ending is Ending.DARK} == {
+        0: "no load",
+        1: "no generation",
+    }
+
+
+def test_a_negative_voltage_is_no_dark_bus() -> None:
+    network = gv.load("case5")
+    state = replace(dark(network.grid), vm=np.array([-0.5, 0, 0, 0, 0.0]))
+    assert judge(network, state, Rules.SWITCHABLE).voltage == pytest.approx(0.5)
+
+
+# ---- facts and estimates ----
+
+
+def test_a_dispatch_cheaper_than_the_copper_plate_has_no_surcharge() -> None:
+    network = gv.load("case5")
+    truth = Truth(split(network), base_profile(network.grid), [0])
+    assert truth.surcharge([1e9]) == 0.0 and truth.surcharge([1e-3]) == 0.5
+
+
+def test_losses_of_an_estimate_are_all_that_is_generated_and_not_used() -> None:
+    network = gv.load("case5")
+    grid, model = network.grid, opf_model(network.grid)
+    noisy = mechanism("log").perturb(split(network), 1.0, 0.001, SeededNoise(1))
+    demand = Demand(grid.buses.pd, grid.buses.qd)
+    solved = Solved(noisy.lines, [solve_opf(model, noisy.lines, demand).require()])
+    found = estimate(model, noisy, [demand], solved, lambda: None, shrink_lines(grid, noisy), 1.0)
+    point = solved.optima[0].point
+    assert found.losses is not None and len(found.losses) == 1
+    assert found.losses[0] == pytest.approx(float(np.sum(point.pf + point.pt)), abs=1e-5)
+
+
+def test_ratings_that_are_certain_are_certain() -> None:
+    """Hardly any noise, and predictions that are far off: only the ratings can be right."""
+    grid = gv.load("case30").grid
+    n = grid.n_line
+    theta = np.full(n, np.deg2rad(15.0))
+    size = bound_size(grid, theta)
+    value, odds = read_ratings(grid, np.arange(n), size, 1e-3, size + 50.0, np.full(n, 0.5))
+    assert value == pytest.approx(size) and odds == pytest.approx(np.ones(n))
+
+
+def test_a_parameter_that_is_zero_in_its_box_may_not_be_another(case14: tuple[Network, NoisyLines]) -> None:
+    network, noisy = case14
+    lines = noisy.lines
+    assert bounds_check(network.grid, lines, noisy, 50.0).passed
+    none = int(np.flatnonzero(lines.bc == 0)[0])
+    assert not bounds_check(
+        network.grid, replace(lines, bc=lines.bc + 0.1 * np.eye(network.grid.n_line)[none]), noisy, 50.0
+    ).passed
+
+
+def test_nothing_is_noised_to_nothing() -> None:
+    for noise in (ExactNoise(), SeededNoise(1)):
+        assert noise.laplace(np.zeros(0), 1.0, 1.0).shape == (0,)
+
+
+@pytest.mark.parametrize(("entries", "words"), [([3], "entry 3 of"), ([3, 5], "entries 3 and 5 of")])
+def test_a_failure_names_its_entries(entries: list[int], words: str) -> None:
+    purse = Purse(None, Assets("", ()), [Receipt(one, "h", 0.5, 1.0, (), None) for one in entries])
+    spent = told(purse, RepairFailed("why"))
+    assert words in str(spent) and f"loss {0.5 * len(entries):g}" in str(spent)
+    assert (spent.entries, spent.loss, spent.reason) == (tuple(entries), 0.5 * len(entries), "not repaired")
+
+
+# ---- more of ledgers, grids and projections ----
+
+
+def test_a_ledger_is_made_with_its_folders(tmp_path: Path) -> None:
+    book = Ledger.open(tmp_path / "some" / "where" / "l.db")
+    assert book.path.exists() and book.path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_ledger_taken_over_has_the_limits_it_had(tmp_path: Path) -> None:
+    """One that had none gets none: what was spent under it may be more than any."""
+    old, key, shape = tmp_path / "old.db", bytes(range(32)), b"[[1, 230.0]]"
+    KeyFile.beside(old).write_text(key.hex())
+    chain, name = Chain(old, key), hmac.new(key, b"network" + shape, hashlib.sha256).hexdigest()[:32]
+    details = {"mechanism": "log", "alpha": 0.1, "unit": "relative"}
+    body = json.dumps({"time": "2026", "kind": "charge", "network": name, "loss": 12.0, "details": details})
+    link = chain._link(chain.start, 1, body)
+    with closing(sqlite3.connect(old)) as connection, connection:
+        for statement in OLD:
+            connection.execute(statement)
+        connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (1, body, link))
+        connection.execute("INSERT INTO head VALUES (1, ?, ?)", (1, link))
+    assert migrate(old, tmp_path / "new.db", [Known("grid", shape, ("1 2",))]) == 1
+    book = Ledger.open(tmp_path / "new.db")
+    found = book.accounts(book.assets("grid", ["1 2"]))
+    assert (found.largest, found.largest_limit) == (12.0, None)
+
+
+def test_the_largest_of_small_generators_is_the_reference() -> None:
+    grid = gv.load("case5").grid
+    buses = replace(grid.buses, is_reference=np.zeros(5, bool))
+    made = replace(grid.generators, bus=np.arange(5), pmax=np.array([0.2, 0.9, 0.5, -1.0, 0.0]))
+    small = replace(grid, buses=buses, generators=made)
+    assert reference_buses(small, np.zeros(5, np.int64)).tolist() == [1]
+
+
+def test_shares_lie_between_nothing_and_all_whatever_the_solver_leaves() -> None:
+    grid = gv.load("case14").grid
+    model = _model(grid)
+    for value, wanted in ((-1e-8, 0.0), (1 + 1e-8, 1.0)):
+        state = _state(model, np.full(model.problem.n_variable, value))
+        assert np.all(state.share[model.loads] == wanted) and np.all(state.on[model.shunts] == wanted)
+    assert np.all(np.delete(state.share, model.loads) == 1) and np.all(np.delete(state.on, model.shunts) == 1)
+
+
+def test_piecewise_costs_bound_a_projection(tiny: Bend) -> None:
+    rows = "	2	0	0	3	0.02	10	5;\n	2	0	0	3	0.01	20	0;"
+    kinked = "	1	0	0	3	0	0	100	1000	200	3000;\n	2	0	0	3	0.01	20	0	0	0	0;"
+    network = gv.load(tiny((rows, kinked)))
+    grid = network.grid
+    noisy = mechanism("log").perturb(split(network), 1.0, 0.01, SeededNoise(0))
+    box = parameter_box(grid, noisy, 50.0)
+    cost = gv.solve_opf(network).require().cost
+    public = [Snapshot(grid.buses.pd, grid.buses.qd, cost)]
+    model = projection(grid, box, public, [], keep_losses=False)
+    (start, *_) = starts(model, box, None)
+    outcome = project(model, box, public, Fidelity(0.01), [Aim(0.01, 0.01)], start, Effort(300, 0.0))
+    assert outcome.status is Status.OPTIMAL
+    assert grid.cost_p.total(outcome.x[model.flows[0].pg]) <= 1.0101 * cost
+    floor = outcome.x[model.problem.variables.ranges["epigraph_p_0"]]
+    assert np.all(floor >= [max(10 * p, 20 * p - 1000) - 1e-3 for p in 100 * outcome.x[model.flows[0].pg][:1]])
+    cheap = project(model, box, public, Fidelity(0.01), [Aim(1.0, -0.5)], start, Effort(300, 0.0))
+    assert cheap.status is not Status.OPTIMAL  # no dispatch costs half as much
