@@ -23,6 +23,8 @@ import pytest
 import gridveil as gv
 from gridveil.errors import LedgerError, PrivacyError, RepairFailed
 from gridveil.grid import LineKind, LineParameters, Network
+from gridveil.grid.copper_plate import marginal_cost
+from gridveil.grid.cost import CostCurves
 from gridveil.grid.profile import base_profile
 from gridveil.grid.ratings import bound_size
 from gridveil.grid.topology import reference_buses
@@ -32,7 +34,7 @@ from gridveil.nlp.island import Rules, _model, _spread, _state, dark, energise, 
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.problem import Layout, LinearTerms, build
-from gridveil.nlp.restoration import Ending, capacity_bound, restore
+from gridveil.nlp.restoration import Ending, _trial, _Work, capacity_bound, restore
 from gridveil.nlp.solver import Bounds, SolverOptions, Start, Status
 from gridveil.privacy.chain import Chain
 from gridveil.privacy.composition import Assets, Charge
@@ -42,12 +44,13 @@ from gridveil.privacy.keyfile import KeyFile
 from gridveil.privacy.ledger import Ledger, Receipt
 from gridveil.privacy.noise import ExactNoise, SeededNoise
 from gridveil.publish import archive
+from gridveil.publish.costs import aimed_losses
 from gridveil.publish.elements import identities
 from gridveil.publish.pipeline import release
 from gridveil.publish.spending import Purse, told
 from gridveil.repair import repair as mend
 from gridveil.repair.bounds import parameter_box
-from gridveil.repair.certify import bounds_check
+from gridveil.repair.certify import bounds_check, certify
 from gridveil.repair.estimate import Solved, estimate
 from gridveil.repair.projection import Aim, Effort, project, projection, starts
 from gridveil.repair.repair import repair
@@ -56,7 +59,7 @@ from gridveil.repair.workshop import Workshop
 from gridveil.sealed.facts import Truth
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
-from gridveil.wall.draw import Fidelity, NoisyLines, Repair, Snapshot
+from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
 
 from .conftest import Bend
 from .test_ledger import OLD
@@ -518,3 +521,36 @@ def test_piecewise_costs_bound_a_projection(tiny: Bend) -> None:
     assert np.all(floor >= [max(10 * p, 20 * p - 1000) - 1e-3 for p in 100 * outcome.x[model.flows[0].pg][:1]])
     cheap = project(model, box, public, Fidelity(0.01), [Aim(1.0, -0.5)], start, Effort(300, 0.0))
     assert cheap.status is not Status.OPTIMAL  # no dispatch costs half as much
+
+
+def test_a_kink_is_met_at_any_scale() -> None:
+    """Where two segments meet, the slope is the one to the right, whatever rounding makes of their values."""
+    chance = np.random.default_rng(0)
+    for _ in range(200):
+        at, (low, high) = float(chance.uniform(0.1, 3.0)), np.sort(chance.uniform(1e5, 1e8, 2))
+        curves = CostCurves(
+            np.zeros((1, 1)), np.zeros(2, np.int64), np.array([low, high]), np.array([0.0, (low - high) * at])
+        )
+        assert marginal_cost(curves, np.array([at])).tolist() == [high]
+
+
+def test_no_step_is_left_out_silently(case14: tuple[Network, NoisyLines]) -> None:
+    """A certificate of fewer points than steps, or losses of fewer, would pass for all of them."""
+    network, _ = case14
+    grid, point = network.grid, gv.solve_opf(network).require().point
+    public = [Snapshot(grid.buses.pd, grid.buses.qd, point.cost, step) for step in (1, 2)]
+    with pytest.raises(ValueError, match="shorter"):
+        certify(grid, network.lines, [point], public, Fidelity(0.01))
+    with pytest.raises(ValueError, match="shorter"):
+        aimed_losses([1, 2], Estimate(0.1, None, 0.1, (0.1,), (0.02,)))
+
+
+def test_a_trial_counts_what_it_feeds(tiny: Bend) -> None:
+    """Line 1-2 open: bus 2 has no generation, and buses 1 and 3 are fed; with the others open too, bus 3 alone."""
+    network = gv.load(tiny())
+    work, island = _Work(network, Rules.SWITCHABLE, SolverOptions()), np.arange(3)
+    for opened, fed in (([True, False, True], [0, 2]), ([True, True, True], [2])):
+        trial, failed = _trial(work, island, np.array(opened))
+        assert [one.tolist() for one, _ in trial.fed] == [fed] and failed == []
+        assert trial.served == pytest.approx(0.6, abs=1e-5) and trial.opened.tolist() == opened
+    assert _trial(work, island[:2], np.array([True, True, True]))[0].served == 0.0
