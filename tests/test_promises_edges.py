@@ -554,3 +554,41 @@ def test_a_trial_counts_what_it_feeds(tiny: Bend) -> None:
         assert [one.tolist() for one, _ in trial.fed] == [fed] and failed == []
         assert trial.served == pytest.approx(0.6, abs=1e-5) and trial.opened.tolist() == opened
     assert _trial(work, island[:2], np.array([True, True, True]))[0].served == 0.0
+
+
+@pytest.mark.parametrize("name", ["additive", "laplace", "paper"])
+def test_twins_have_one_conductance_and_one_ratio(tiny: Bend, name: str) -> None:
+    """Two parallel lines of one rating are asked about once, by their mean; a ratio of one of them alone costs nothing."""
+    twin = "	1	2	0.002	0.1	0.02	150	150	150	0	0	1	-30	30;\n"
+    network = gv.load(tiny(("	1	2	0.01	0.1", f"{twin}	1	2	0.01	0.1")))
+    drawn = mechanism(name).perturb(split(network), 1.0, 0.1, SeededNoise(0))
+    assert drawn.group[0] == drawn.group[1] and len(set(drawn.group.tolist())) == 3
+    assert drawn.g[0] == drawn.g[1] and drawn.b[0] == drawn.b[1]
+    g, b = network.lines.g, network.lines.b
+    ratios = np.abs([(b[0] + b[1]) / (g[0] + g[1]), b[2] / g[2], b[3] / g[3]])
+    assert ratios.argmax() == 0 and abs(b[0] / g[0]) > ratios[0]
+    wanted = (2 + ratios[0]) / 3 if name == "paper" else 1.0
+    assert mechanism(name).loss(split(network), 1.0) == pytest.approx(wanted)
+
+
+def test_a_step_into_infeasibility_is_halved(
+    case14: tuple[Network, NoisyLines], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, noisy = case14
+    grid, model = network.grid, opf_model(network.grid)
+    box = parameter_box(grid, noisy, 50.0)
+    optimum = solve_opf(model, network.lines).require()
+    first = int(np.flatnonzero(box.low < box.high)[0])
+    begin, places = float(box.clip()[first]), list[float]()
+
+    def optima(_: Any, lines: LineParameters, __: Any) -> Any:
+        places.append(float(mend._parameters(box, lines)[first]) - begin)
+        return [replace(optimum, status=Status.INFEASIBLE)]
+
+    monkeypatch.setattr(mend, "_optima", optima)
+    monkeypatch.setattr(mend, "_slopes", lambda *_: np.eye(len(box.target))[[first]])
+    public = [Snapshot(grid.buses.pd, grid.buses.qd, 100.0)]
+    start = [replace(optimum, cost=105.0)]
+    assert mend._steer(model, box, box.lines(box.clip()), start, public, Fidelity(0.01), [0.01], 20) is None
+    assert places[:4] == pytest.approx([-0.042, -0.021, -0.0105, -0.00525], rel=1e-3)
+    assert len(places) < 20  # and given up where hardly anything is left of it
