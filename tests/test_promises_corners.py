@@ -16,7 +16,9 @@ from gridveil.grid import Network, circuits
 from gridveil.grid.parts import part
 from gridveil.grid.profile import base_profile
 from gridveil.nlp import restoration
+from gridveil.nlp.blocks import ShuntBlock, SwitchedShuntBlock
 from gridveil.nlp.island import Rules, _lone_bus
+from gridveil.nlp.problem import Layout, LinearTerms, build
 from gridveil.nlp.restoration import Ending, _open_lines, _Trial, _Work, restore
 from gridveil.nlp.solver import SolverOptions
 from gridveil.publish.behind import Public, _snapshots
@@ -28,6 +30,7 @@ from gridveil.wall.draw import Estimate
 from gridveil.wall.facts import Fact, FactKind, Source, declared
 
 from .conftest import Bend
+from .test_problem import check_derivatives
 
 
 def test_a_cost_that_is_certain_counts_alone() -> None:
@@ -153,3 +156,20 @@ def test_a_bundle_that_cannot_be_replaced_stays(tmp_path: Path) -> None:
     new.mkdir()
     _replace(new, target, retired)
     assert target.is_dir() and not any(target.iterdir()) and (retired / "out" / "file").read_text() == "old"
+
+
+@pytest.mark.parametrize("switched", [False, True])
+def test_shunts_at_several_buses_have_derivatives_of_their_own(switched: bool) -> None:
+    variables, rows = Layout(), Layout(start=1)
+    vm, on = variables.add("vm", 3), variables.add("on", 3)
+    balance = np.stack([rows.add("p", 3), rows.add("q", 3)])
+    gs, bs = np.array([0.3, 0.0, -0.2]), np.array([0.0, 0.7, 0.4])
+    one = SwitchedShuntBlock("s", vm, on, gs, bs, balance) if switched else ShuntBlock("s", vm, gs, bs, balance)
+    none = np.zeros(0, np.int64)
+    problem = build(variables, rows, [one], [LinearTerms(none, none, np.zeros(0))])
+    check_derivatives(problem, problem.evaluator({}), 0)
+    evaluator = problem.evaluator({})
+    x = np.array([1.1, 0.9, 1.0, 0.5, 0.25, 1.0])
+    evaluator.move(x)
+    square = x[:3] ** 2 * (x[3:] if switched else 1.0)
+    assert evaluator.constraints() == pytest.approx(np.concatenate([gs * square, -bs * square]))
