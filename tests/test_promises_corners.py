@@ -17,10 +17,14 @@ from gridveil.grid.parts import part
 from gridveil.grid.profile import base_profile
 from gridveil.nlp import restoration
 from gridveil.nlp.blocks import ShuntBlock, SwitchedShuntBlock
-from gridveil.nlp.island import Rules, _lone_bus
+from gridveil.nlp.island import Rules, _lone_bus, energise
 from gridveil.nlp.problem import Layout, LinearTerms, build
 from gridveil.nlp.restoration import Ending, _open_lines, _Trial, _Work, restore
 from gridveil.nlp.solver import SolverOptions
+from gridveil.privacy.composition import Charge
+from gridveil.privacy.keeping import backup
+from gridveil.privacy.keeping import restore as put_back
+from gridveil.privacy.ledger import Ledger
 from gridveil.publish.behind import Public, _snapshots
 from gridveil.publish.costs import fused
 from gridveil.publish.staging import _replace
@@ -173,3 +177,21 @@ def test_shunts_at_several_buses_have_derivatives_of_their_own(switched: bool) -
     evaluator.move(x)
     square = x[:3] ** 2 * (x[3:] if switched else 1.0)
     assert evaluator.constraints() == pytest.approx(np.concatenate([gs * square, -bs * square]))
+
+
+def test_what_was_lost_is_charged_whatever_the_limit(tmp_path: Path) -> None:
+    book, copy = Ledger.init(tmp_path / "l.db", 2.0), tmp_path / "copy.db"
+    assets, charge = book.assets("n", ["x"]), Charge(1.0, 0.1, "relative", "log")
+    book.charge(assets, charge)
+    backup(book, copy)
+    book.charge(assets, charge)
+    assert put_back(copy, book.path, 50.0) == 1
+    found = Ledger.open(book.path).accounts(assets)
+    assert (found.largest, found.exceeded) == (51.0, True)
+
+
+def test_a_restoration_counts_its_attempts() -> None:
+    network = gv.load("case14")
+    done, alone = restore(network, []), energise(network, Rules.SWITCHABLE, SolverOptions())
+    assert (done.attempts, done.iterations) == (alone.attempts, alone.iterations)
+    assert alone.iterations > 1
