@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 import pytest
 
 import gridveil as gv
+from gridveil.errors import SolveError
 from gridveil.grid import Network, circuits
-from gridveil.grid.parts import part
+from gridveil.grid.parts import part, without
 from gridveil.grid.profile import base_profile
-from gridveil.nlp import restoration
+from gridveil.nlp import ipopt, restoration
 from gridveil.nlp.blocks import ShuntBlock, SwitchedShuntBlock
 from gridveil.nlp.island import Rules, _lone_bus, energise
 from gridveil.nlp.problem import Layout, LinearTerms, build
@@ -25,10 +27,12 @@ from gridveil.privacy.composition import Charge
 from gridveil.privacy.keeping import backup
 from gridveil.privacy.keeping import restore as put_back
 from gridveil.privacy.ledger import Ledger
+from gridveil.publish import record
 from gridveil.publish.behind import Public, _snapshots
 from gridveil.publish.costs import fused
 from gridveil.publish.staging import _replace
 from gridveil.repair.child import GREETING
+from gridveil.repair.judge import judge_lines
 from gridveil.repair.shrinkage import shrink
 from gridveil.wall.draw import Estimate
 from gridveil.wall.facts import Fact, FactKind, Source, declared
@@ -195,3 +199,37 @@ def test_a_restoration_counts_its_attempts() -> None:
     done, alone = restore(network, []), energise(network, Rules.SWITCHABLE, SolverOptions())
     assert (done.attempts, done.iterations) == (alone.attempts, alone.iterations)
     assert alone.iterations > 1
+
+
+def test_a_network_without_lines_has_none_that_is_wrong() -> None:
+    network = without(gv.load("case5"), np.arange(6))
+    assert [(one.value, one.passed) for one in judge_lines(*network)] == [(0.0, True), (0.0, True)]
+
+
+def test_software_that_is_not_there_is_called_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name == "casadi":
+            raise PackageNotFoundError(name)
+        return "1.2"
+
+    monkeypatch.setattr(record, "version", version)
+    found = record._software.__wrapped__()
+    assert found.pop("python").count(".") == 2
+    assert found == {"gridveil": "1.2", "numpy": "1.2", "scipy": "1.2", "casadi": "absent", "opendp": "1.2"}
+
+
+@pytest.mark.parametrize("value", ["text", 3, 0.5])
+def test_an_option_that_the_solver_refuses_is_said(value: Any) -> None:
+    class Refusing:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_: 0
+
+    with pytest.raises(SolveError, match=f"does not accept key = {value}"):
+        ipopt._set_options(Refusing(), None, {"key": value})
+
+
+def test_no_more_starts_are_tried_than_wanted(tiny: Bend) -> None:
+    """Line 2-3 makes more reactive power than anybody takes: no start feeds the island."""
+    network = gv.load(tiny(("2	3	0.01	0.08	0.02", "2	3	0.01	0.3	9")))
+    assert energise(network, Rules.SWITCHABLE, SolverOptions(starts=1)).attempts == 1
+    assert energise(network, Rules.SWITCHABLE, SolverOptions()).attempts > 1
