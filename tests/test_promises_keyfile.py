@@ -55,7 +55,7 @@ def test_an_anchor_may_stand_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert apart.stat().st_mode & 0o777 == path.stat().st_mode & 0o777 == 0o600
         assert json.loads(apart.read_text()) == {"count": count, "head": HEAD}
     apart.unlink()
-    with pytest.raises(LedgerError, match="is missing; restore it"):
+    with pytest.raises(LedgerError, match="is missing; put it back, or restore"):
         KeyFile.read(path)
 
 

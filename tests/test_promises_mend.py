@@ -34,7 +34,8 @@ from gridveil.sealed.split import split
 from gridveil.status import Status
 from gridveil.wall.certificate import CheckKind
 from gridveil.wall.coordinates import conductance_groups, conductances, decode, encode, log_structure
-from gridveil.wall.draw import Fidelity, NoisyLines, Snapshot, Target
+from gridveil.wall.draw import Fidelity, NoisyLines, Snapshot
+from gridveil.wall.target import Target
 
 
 @pytest.fixture(scope="module")

@@ -15,23 +15,12 @@ from gridveil.grid import LineParameters, Network
 from gridveil.grid.parts import part
 from gridveil.nlp import ipopt, opf
 from gridveil.nlp.effort import ITERATIONS, Effort, EffortSpent, current, limited
-from gridveil.nlp.island import (
-    Rules,
-    State,
-    _bounds,
-    _culprits,
-    _lone_bus,
-    _model,
-    _spread,
-    _starts,
-    dark,
-    judge,
-    served,
-)
+from gridveil.nlp.island import State, _bounds, _culprits, _lone_bus, _model, _spread, _starts, dark, judge, served
 from gridveil.nlp.opf import opf_model
 from gridveil.nlp.power_flow import Demand, _middle, line_numbers
 from gridveil.nlp.problem import Layout
 from gridveil.nlp.restoration import _members, capacity_bound, checked_lines, restore
+from gridveil.nlp.rules import Rules
 from gridveil.nlp.solver import Bounds, SolverOptions, Start, Status
 from gridveil.repair.trial import rounded, significant
 
