@@ -379,7 +379,7 @@ def test_an_existing_cluster(tmp_path: Path) -> None:
     worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(info), "--nthreads", "1", "--no-dashboard", "--death-timeout", "60", "--no-nanny"]  # fmt: skip
     processes = [subprocess.Popen(start, **common)]  # type: ignore[call-overload]
     try:
-        wait_for(info.exists)
+        wait_for(lambda: info.exists() and info.read_text().rstrip().endswith("}"))  # it is not written at once
         address = json.loads(info.read_text())["address"]
         processes += [subprocess.Popen(worker, **common) for _ in range(2)]  # type: ignore[call-overload]
         from distributed import Client
