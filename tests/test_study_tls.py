@@ -149,7 +149,7 @@ def cluster(folder: Path, *options: str) -> Iterator[str]:
     processes = [subprocess.Popen(start, **quiet)]  # type: ignore[call-overload]
     try:
         end = time.monotonic() + 60
-        while not info.exists():
+        while not (info.exists() and info.read_text().rstrip().endswith("}")):
             assert time.monotonic() < end
             time.sleep(0.05)
         processes.append(subprocess.Popen(worker, **quiet))  # type: ignore[call-overload]
