@@ -226,7 +226,7 @@ def _demand(origin: Path, place: Path, entries: Sequence[Entry], known: _Known) 
 
 def reach_of(reach: Mapping[str, float]) -> str:
     """Up to which changes a loss is said."""
-    return ", ".join(f"{alpha:g} ({unit})" for unit, alpha in reach.items())
+    return ", ".join(f"{alpha:g} ({unit})" for unit, alpha in sorted(reach.items()))
 
 
 def _put(origin: Path, data: Path, key: bytes, charge: Lost, missing: int | None) -> Anchor:
