@@ -25,6 +25,7 @@ from gridveil.cli.main import app
 from gridveil.errors import BudgetExceeded, LedgerError, PrivacyError, ReleaseError
 from gridveil.privacy import database, keeping, migration
 from gridveil.privacy.chain import Chain
+from gridveil.privacy.composition import USUAL_REACH
 from gridveil.privacy.database import Unavailable
 from gridveil.privacy.keeping import backup, restore
 from gridveil.privacy.keyfile import Anchor, KeyFile
@@ -96,7 +97,7 @@ def test_what_was_lost_grows_with_the_reach(tmp_path: Path) -> None:
     assert free.charge(net(free), of(1.0, 0.3)).cumulative == pytest.approx(3.0 + 6.0 + 6.0 + 1.0)
     assert spent(free, ["7 8"]) == 2.0  # no release of it, and no reach
     lost = free.history().lost[0]
-    assert (lost.loss, dict(lost.reach)) == (2.0, {"relative": 0.1})
+    assert (lost.loss, dict(lost.reach)) == (2.0, USUAL_REACH)
     earlier = free.charge(net(free, ["7 8"]), of(0.1)).earlier
     assert [entry.details["given"] for entry in earlier] == [[keeping.UNKNOWN]]  # and nobody knows on what condition
 
@@ -211,13 +212,17 @@ def test_a_backup_is_no_ledger(book: Ledger, tmp_path: Path) -> None:
     kept = tmp_path / "bk.db"
     backup(book, kept)
     book.charge(net(book), of(1.0))
-    for use in (Ledger.open, Ledger.read):
-        with pytest.raises(LedgerError, match=r"is a backup.*gridveil ledger restore"):
-            use(kept)
+    looked = Ledger.read(kept)
+    for use in (lambda: Ledger.open(kept), lambda: looked.charge(net(looked), of(1.0))):
+        with pytest.raises(LedgerError, match=r"bk\.db is a backup.*gridveil ledger restore"):
+            use()
+    assert spent(looked) == 1.0
+    for command in ("show", "verify", "export"):
+        done = run("ledger", command, "--ledger", kept)
+        assert done.exit_code == 0 and "is a backup" in words_of(done)
     remove(book.path)
     shutil.copy(kept, book.path)
     shutil.copy(KeyFile.beside(kept), KeyFile.beside(book.path))
-    assert run("ledger", "verify", "--ledger", book.path).exit_code == 2
     done = run("release", "case5", "--ledger", book.path, "--out", tmp_path / "out")
     assert done.exit_code == 2 and "is a backup" in words_of(done)
     with pytest.raises(LedgerError, match="cannot be known"):
@@ -265,10 +270,20 @@ def test_an_anchor_that_cannot_be_written_costs_nothing(book: Ledger, monkeypatc
 
 def test_what_killed_writers_left_is_tidied(book: Ledger) -> None:
     key = KeyFile.beside(book.path)
-    left = key.with_name(f".{key.name}.dead")
+    left = key.with_name(f".{key.name}.dead_123")
     shutil.copy(key, left)
     book.require_room()
     assert not left.exists() and key.exists()
+
+
+def test_only_what_writers_left_is_tidied(tmp_path: Path) -> None:
+    """Neither a copy that somebody made, nor the anchor, whatever it is called."""
+    book = Ledger.init(tmp_path / "l.db", anchor=tmp_path / ".l.db.key.anchor_1")
+    kept = [tmp_path / f".l.db.key.{end}" for end in ("bak", "BACKUP12", "dead_1234")]
+    for file in kept:
+        file.touch()
+    book.require_room()
+    assert all(file.exists() for file in (*kept, book.anchor_file))
 
 
 @pytest.mark.parametrize("count", ["1e400", "1.5", "-1", "true", '"1"', "9" * 5000])

@@ -586,7 +586,9 @@ def test_a_backup_stands_by_itself(tmp_path: Path) -> None:
     said = apart.read_text()
     apart.unlink()
     elsewhere = tmp_path / "other machine" / "l.db"
-    assert restore(tmp_path / "kept.db", elsewhere, lost=0.0) is None
+    with pytest.raises(LedgerError, match="say with --anchor FILE where a new one is to stand"):
+        restore(tmp_path / "kept.db", elsewhere, lost=0.0)
+    assert restore(tmp_path / "kept.db", elsewhere, lost=0.0, anchor=KeyFile.beside(elsewhere)) is None
     assert spent(Ledger.open(elsewhere)) == 1.5
     assert not apart.exists()
     apart.write_text(said)

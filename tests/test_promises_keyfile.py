@@ -53,9 +53,9 @@ def test_an_anchor_may_stand_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         found = KeyFile.read(path)
         assert (found.key, found.anchor, found.anchor_path) == (born.key, Anchor(count, HEAD), apart)
         assert apart.stat().st_mode & 0o777 == path.stat().st_mode & 0o777 == 0o600
-        assert json.loads(apart.read_text()) == {"count": count, "head": HEAD}
+        assert json.loads(apart.read_text()) == {"count": count, "head": HEAD, "key": str(path)}
     apart.unlink()
-    with pytest.raises(LedgerError, match="is missing; put it back, or restore"):
+    with pytest.raises(LedgerError, match="is missing; connect its disk, or put it back"):
         KeyFile.read(path)
 
 

@@ -156,11 +156,12 @@ def _noise() -> Finding:
 
 
 def _ledger(given: Path | None = None) -> Finding:
+    from gridveil.privacy.database import there
     from gridveil.privacy.ledger import Ledger, default_path
 
     path = given or default_path()
-    details: dict[str, Any] = {"path": str(path), "exists": path.exists()}
-    if path.exists():
+    details: dict[str, Any] = {"path": str(path), "exists": there(path)}
+    if details["exists"]:
         return _looked_into(Ledger.read(path), details)
     if path.with_name(path.name + ".key").exists():
         words = f"{path} is gone, but its key is there: what was spent would be forgotten"
@@ -177,7 +178,9 @@ def _looked_into(book: Ledger, details: dict[str, Any]) -> Finding:
     count, anchor = len(book.verify()), book.anchor_file
     details |= {"entries": count, "anchor": str(anchor)}
     words = f"{book.path}: {count} entries, intact; its anchor stands in {anchor}"
-    if shared := [str(file) for file in book.shared_files()]:
+    if book.is_backup:
+        return Finding(State.PROBLEM, f"{words}, but it is a backup", "put it in place with ledger restore", details)
+    if (shared := [str(file) for file in book.shared_files()]) and not book.unguarded:
         found = f"{words}, but others may read or write {', '.join(shared)}"
         return Finding(State.PROBLEM, found, f"chmod 600 {' '.join(shared)}", details)
     needed = {book.path, book.path.parent, anchor.resolve().parent}  # an anchor is replaced, not written into

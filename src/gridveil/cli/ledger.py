@@ -13,7 +13,7 @@ from rich.table import Table
 
 from gridveil.cli.light import LightCommand, LightGroup
 from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption, SameAsOption
-from gridveil.cli.output import out, print_json, reporting
+from gridveil.cli.output import out, print_json, reporting, say
 from gridveil.errors import LedgerError
 from gridveil.privacy.limit import DEFAULT_LIMIT
 
@@ -35,13 +35,16 @@ SHOWN = 10
 """Assets that `show CASE` lists."""
 
 
-def _existing(path: Path | None) -> Ledger:
+def _existing(path: Path | None, *, anchored: bool = True) -> Ledger:
     from gridveil.privacy.ledger import Ledger, default_path
 
     where = path or default_path()
     if not Ledger.exists(where):
         raise LedgerError(f"there is no ledger at {where}; a release makes one, or name another with --ledger")
-    return Ledger.read(where)
+    book = Ledger.read(where, anchored=anchored)
+    if book.is_backup:
+        say(f"{escape(str(book.path))} is a backup: it has what was spent until it was made")
+    return book
 
 
 def _network(case: str, same_as: Path | None) -> tuple[str, PublicGrid, SameAs | None]:
@@ -132,6 +135,8 @@ def _entries(history: History) -> Table:
         elif entry.kind == "lost":
             many = "entries, nobody knows how many," if said["missing"] is None else f"{said['missing']} entries"
             what = f"{many} were lost: loss {said['loss']:.6g} for every line, known or not"
+            if "reach" in said:
+                what += ", up to " + ", ".join(f"{alpha:g} ({unit})" for unit, alpha in said["reach"].items())
         else:
             continue
         table.add_row(str(entry.number), entry.time[:19], escape(named.name if named else "all"), escape(what))
@@ -216,7 +221,7 @@ def backup(
     with reporting(as_json):
         from gridveil.privacy.keeping import backup as copy
 
-        count = copy(_existing(ledger), target)
+        count = copy(_existing(ledger, anchored=False), target)
         if as_json:
             print_json({"status": "copied", "backup": str(target), "entries": count})
         else:
@@ -232,17 +237,22 @@ def restore_command(
     ledger: LedgerOption = None,
     lost: Annotated[
         float | None,
-        typer.Option(help="What entries that the backup lacks came to at most; charged to every line, known or not."),
+        typer.Option(help="What entries that are gone came to at most; charged to every line, known or not."),
+    ] = None,
+    anchor: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where a new anchor is to stand, if the one elsewhere is gone for good."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a backup in the place of a ledger that is missing or damaged; what was there stays as *.replaced."""
+    """Mend a ledger by a backup: one that is missing or damaged is replaced, and what was there stays as *.replaced; of
+    one that has only lost its key or anchor, every entry is kept."""
     with reporting(as_json):
-        from gridveil.privacy.keeping import restore
+        from gridveil.privacy.keeping import reach_of, restore
         from gridveil.privacy.ledger import Ledger, default_path
 
         where = ledger or default_path()
-        missing = restore(source, where, lost)
+        missing = restore(source, where, lost, anchor)
         history = Ledger.read(where).history()
         count, charged = len(history.entries), sum(one.loss for one in history.lost)
         if as_json:
@@ -253,9 +263,10 @@ def restore_command(
         gone = "nobody knows how many are" if missing is None else f"{missing} are"
         out.print(f"restored {escape(str(where))}: {count} entries, {gone} lost")
         if missing != 0:
+            reach = f", for changes up to {reach_of(history.lost[-1].reach)}" if history.lost else ""
             out.print(
-                f"for entries that were lost {charged:.6g} is charged to every line, known or not. Limits that were "
-                "set in them are gone: look at 'gridveil ledger show', and set them again with 'gridveil ledger "
+                f"for entries that were lost {charged:.6g} is charged to every line, known or not{reach}. Limits that "
+                "were set in them are gone: look at 'gridveil ledger show', and set them again with 'gridveil ledger "
                 "set-limit'",
                 soft_wrap=True,
             )

@@ -35,7 +35,9 @@ def open_ledger(path: Path | None, as_json: bool) -> Ledger:
             f"('gridveil ledger backup'). No line may spend more than {DEFAULT_LIMIT:g} unless you say so with "
             "'gridveil ledger set-limit'"
         )
-    elif path is None and not as_json:
+    if book.unguarded:
+        say(f"the file system of {escape(str(book.path))} has no modes: see to it that nobody else gets at it")
+    if not fresh and path is None and not as_json:
         say(f"using the ledger {escape(str(book.path))}")
     return book
 

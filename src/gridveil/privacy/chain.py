@@ -12,7 +12,7 @@ import hmac
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -70,6 +70,7 @@ class Chain:
     def prepare(self) -> None:
         """Make the tables in a database that was never completed; refuse any other that is not ours and whole."""
         key = KeyFile.read(KeyFile.beside(self.path))
+        key.refuse_backup()
         if key.anchor is None:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE))  # its log takes the same permissions
             with self.appending(create=True) as (connection, entries):
@@ -122,6 +123,7 @@ class Chain:
 
         When it ends, what was appended is on disk and the anchor knows of it.
         """
+        KeyFile.alone(KeyFile.beside(self.path)).refuse_backup()
         with database.writing(self.path) as connection:
             refuse_foreign(connection, self.path)
             connection.execute("BEGIN EXCLUSIVE" if create else "BEGIN IMMEDIATE")
@@ -217,11 +219,15 @@ class Chain:
     def verify(self) -> list[Entry]:
         """Every entry, checked with what stands beside it."""
         entries = self.entries()
+        self.papers(entries)
+        return entries
+
+    def papers(self, entries: Sequence[Entry]) -> None:
+        """Refuse what stands beside entries, if it is not what they have the digests of."""
         with self.reading() as connection:
             for entry in entries:
                 if "sha256" in entry.details:
                     self._paper(connection, entry)
-        return entries
 
     def _paper(self, connection: sqlite3.Connection, entry: Entry) -> bytes:
         found = connection.execute("SELECT content FROM papers WHERE entry = ?", (entry.number,)).fetchone()

@@ -15,6 +15,9 @@ import numpy as np
 
 from gridveil.arrays import FloatArray
 
+USUAL_REACH = {"relative": 0.1, "conductance": 0.1, "surcharge": 0.0025}
+"""The α that a release has in each unit if nobody says otherwise."""
+
 
 class Charge(NamedTuple):
     """A loss for changes up to `alpha` in a unit. Charges of one unit are counted together, whoever they are for."""
@@ -36,7 +39,7 @@ class Within(NamedTuple):
 class Lost(NamedTuple):
     """What releases came to at most whose entries were lost: for every asset, as nobody knows which they were of.
 
-    It holds for changes up to the `reach` of each unit that was known then.
+    It holds for changes up to the `reach` of each unit, which is written down with it.
     """
 
     loss: float

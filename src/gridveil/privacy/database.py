@@ -6,6 +6,7 @@ one in its place.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -26,6 +27,20 @@ class Unavailable(LedgerError):
     """The database cannot be used now, for reasons that lie outside of it."""
 
 
+def there(path: Path) -> bool:
+    """Is there a file? Where nobody can tell, that is no sign that there is none, nor of damage."""
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return False
+        raise Unavailable(
+            f"{path} cannot be looked at ({error.strerror or error}); check the permissions of its directory. It is "
+            "not damaged by that: do not restore it"
+        ) from error
+    return True
+
+
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection with write-ahead log and full synchronisation."""
@@ -37,7 +52,7 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that changes nothing, to a database that perhaps cannot be changed."""
-    if not path.is_file():
+    if not (there(path) and path.is_file()):
         raise LedgerError(f"{path} is not there; name a backup or a ledger")
     with _sentences(path), closing(_looking(path)) as connection:
         yield connection

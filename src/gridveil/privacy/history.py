@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gridveil.privacy.chain import Entry
-from gridveil.privacy.composition import Accounts, Assets, Charge, Lost, accounts
+from gridveil.privacy.composition import USUAL_REACH, Accounts, Assets, Charge, Lost, accounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +38,20 @@ class History:
 
     @cached_property
     def lost(self) -> list[Lost]:
-        """What was lost, up to the largest α of each unit that was charged before; of a unit that was not yet, up to
-        the first one."""
-        first, reach, found = dict[str, float](), dict[str, float](), list[Lost]()
+        """What was lost, up to the reaches that its entry has; one of an earlier version has those before it."""
+        return [
+            Lost(entry.details["loss"], entry.details.get("reach") or History(self.entries[: entry.number - 1]).reach)
+            for entry in self.of("lost")
+        ]
+
+    @property
+    def reach(self) -> dict[str, float]:
+        """The largest α of each unit that was charged; of one that was not, the usual one."""
+        found = dict[str, float]()
         for entry in self.of("charge"):
-            first.setdefault(entry.details["unit"], entry.details["alpha"])
-        for entry in self.entries:
-            if entry.kind == "charge":
-                unit, alpha = entry.details["unit"], entry.details["alpha"]
-                reach[unit] = max(alpha, reach.get(unit, 0.0))
-            elif entry.kind == "lost":
-                found.append(Lost(entry.details["loss"], first | reach))
-        return found
+            unit, alpha = entry.details["unit"], entry.details["alpha"]
+            found[unit] = max(alpha, found.get(unit, 0.0))
+        return USUAL_REACH | found
 
     @property
     def current(self) -> list[Assets]:

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from glob import escape
+from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from gridveil.errors import LedgerError
 from gridveil.files import write_whole
+from gridveil.privacy.database import Unavailable, there
 from gridveil.regular import small_bytes
 
 PRIVATE = 0o600
@@ -40,7 +42,8 @@ class KeyFile:
     """The key in bytes, and where the anchor stands: in the key file, or in another if the operator wants it apart.
 
     Until the ledger is born, `limit` is the one that it is born with. `lost` is what lost entries were ever said to
-    have come to, so that a second restoration does not forget what the first one charged.
+    have come to, for changes up to `reach` of each unit, so that a second restoration does not forget what the first
+    one charged.
     """
 
     path: Path
@@ -50,6 +53,7 @@ class KeyFile:
     limit: float | None = None
     lost: float = 0.0
     backup: bool = False
+    reach: Mapping[str, float] = field(default_factory=dict)
 
     @staticmethod
     def beside(database: Path) -> Path:
@@ -82,8 +86,9 @@ class KeyFile:
         apart = found.apart()
         if apart is None and found.anchor is not None:
             raise LedgerError(
-                f"the anchor {found.anchor_path} of the ledger is missing; put it back, or restore the ledger with "
-                "'gridveil ledger restore'"
+                f"the anchor {found.anchor_path} of the ledger is missing; connect its disk, or put it back. If it is "
+                "gone for good, make a backup with 'gridveil ledger backup', which needs no anchor, and then a new "
+                "anchor with 'gridveil ledger restore BACKUP --anchor FILE', which keeps what the ledger has"
             )
         return replace(found, anchor=apart)
 
@@ -95,47 +100,81 @@ class KeyFile:
             key = bytes.fromhex(record["key"])
             anchor = None if record["anchor"] is None else _anchor(record["anchor"])
             apart = record.get("anchor_path")
-            limit, lost = record.get("limit"), record.get("lost", 0.0)
-            if len(key) != 32 or not all(one >= 0 and isfinite(one) for one in (limit or 0, lost)):
+            limit, lost, reach = record.get("limit"), record.get("lost", 0.0), record.get("reach", {})
+            numbers = (limit or 0, lost, *reach.values())
+            if len(key) != 32 or not all(one >= 0 and isfinite(one) for one in numbers):
                 raise ValueError
-            return KeyFile(
-                path, key, anchor, None if apart is None else Path(apart), limit, lost, record.get("backup") is True
-            )
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            backup = record.get("backup") is True
+            return KeyFile(path, key, anchor, None if apart is None else Path(apart), limit, lost, backup, reach)
+        except (ValueError, TypeError, KeyError, OverflowError, AttributeError) as error:
             raise _foreign(path, "key") from error
 
     def apart(self) -> Anchor | None:
         """The anchor that stands in another file, if it is there."""
-        if self.anchor_path is None or not self.anchor_path.exists():
+        return None if (record := self._record_apart()) is None else _anchor(record)
+
+    def anchored_elsewhere(self) -> Path | None:
+        """The key that moved the anchor last, if it is another file with the same key, which is still there."""
+        other = Path((self._record_apart() or {}).get("key", self.path))
+        try:
+            if not there(other) or (there(self.path) and other.samefile(self.path)):
+                return None
+            return other if KeyFile.alone(other).key == self.key else None
+        except Unavailable:
+            raise
+        except LedgerError:
+            return None
+
+    def _record_apart(self) -> Any:
+        if self.anchor_path is None or not there(self.anchor_path):
             return None
         record = _record(self.anchor_path, "anchor")
         try:
-            return _anchor(record)
-        except (ValueError, TypeError, KeyError) as error:
+            _anchor(record)
+            Path(record.get("key", ""))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise _foreign(self.anchor_path, "anchor") from error
+        return record
+
+    def refuse_backup(self) -> None:
+        """A backup is read and restored, never written to."""
+        if self.backup:
+            raise LedgerError(
+                f"{self.path.with_suffix('')} is a backup, and to spend from it would be to spend twice; put it in its "
+                "ledger's place with 'gridveil ledger restore'"
+            )
 
     def advance(self, anchor: Anchor) -> None:
         """Put the anchor where the database is now. Called while no other process can append."""
         if self.anchor_path is None or self.backup:
             _write(self.path, self._said(anchor))
             return
-        _write(self.anchor_path, asdict(anchor))
+        _write(self.anchor_path, {**asdict(anchor), "key": os.path.realpath(self.path)})
         if self.anchor is None:  # from now on the anchor must be there
             _write(self.path, self._said(Anchor(0, "")))
+
+    def renew(self, anchor: Anchor) -> None:
+        """Write both after a restoration, the key first: if that is all that is done, an older anchor, or none, is
+        refused, and what was lost is not forgotten."""
+        if self.anchor_path is not None:
+            _write(self.path, self._said(Anchor(0, "")))
+        replace(self, anchor=Anchor(0, "")).advance(anchor)
 
     def tidy(self) -> None:
         """Remove what killed processes left of their writing, with the key in it. Called as `advance` is."""
         with suppress(OSError):
             real = self.path.resolve()
-            for left in real.parent.glob(f".{escape(real.name)}.*"):
-                left.unlink()
+            ours = re.compile(rf"\.{re.escape(real.name)}\.[a-z0-9_]{{8}}")  # as `mkstemp` names them
+            for left in real.parent.iterdir():
+                if ours.fullmatch(left.name) and left != self.anchor_path:
+                    left.unlink()
 
     def _said(self, anchor: Anchor) -> dict[str, Any]:
         record: dict[str, Any] = {"key": self.key.hex(), "anchor": asdict(anchor)}
         if self.anchor_path is not None:
             record["anchor_path"] = str(self.anchor_path)
         if self.lost:
-            record["lost"] = self.lost
+            record |= {"lost": self.lost, "reach": dict(self.reach)}
         if self.backup:
             record["backup"] = True
         return record

@@ -18,17 +18,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from stat import S_IRWXG, S_IRWXO
 from typing import Any
 
 from gridveil.errors import BudgetExceeded, LedgerError
 from gridveil.files import require_room
 from gridveil.privacy.chain import Chain, Entry, Unanchored
 from gridveil.privacy.composition import Accounts, Assets, Charge, Within
-from gridveil.privacy.database import LOG
+from gridveil.privacy.database import LOG, there
 from gridveil.privacy.history import History, left_over
 from gridveil.privacy.keyfile import KeyFile, key_bytes
 from gridveil.privacy.limit import DEFAULT_LIMIT
+from gridveil.privacy.place import modeless, real, refuse_dangling, shared
 
 ROOM = 16 * 2**20
 """Bytes that must be free beside the database: one draw of the largest network takes 5 MB."""
@@ -69,21 +69,29 @@ class Ledger:
     @staticmethod
     def open(path: Path | str | None = None) -> Ledger:
         """Open a ledger to spend; where there is neither a database nor a key, make both (`init`)."""
-        where = _real(default_path() if path is None else Path(path))
-        ledger = Ledger._open(where) if Ledger.exists(where) else Ledger._make(where, DEFAULT_LIMIT, None)
-        if shared := " ".join(map(str, ledger.shared_files())):
-            raise LedgerError(f"others may read or write {shared}; make it yours alone with: chmod 600 {shared}")
+        given = default_path() if path is None else Path(path)
+        where = real(given)
+        if Ledger.exists(where):
+            ledger = Ledger._open(where)
+        else:
+            refuse_dangling(given)
+            ledger = Ledger._make(where, DEFAULT_LIMIT, None)
+        if (files := " ".join(map(str, ledger.shared_files()))) and not ledger.unguarded:
+            raise LedgerError(f"others may read or write {files}; make it yours alone with: chmod 600 {files}")
         return ledger
 
     @staticmethod
-    def read(path: Path | str) -> Ledger:
-        """Open a ledger that is there to look into it; it may be one that cannot be written."""
-        return Ledger._open(_real(Path(path)), to_write=False)
+    def read(path: Path | str, *, anchored: bool = True) -> Ledger:
+        """Open a ledger that is there to look into it; it may be a backup, or one that cannot be written.
+
+        To copy it, it need not be `anchored`: a ledger whose anchor is out of reach can still be backed up.
+        """
+        return Ledger._open(real(Path(path)), to_write=False, anchored=anchored)
 
     @staticmethod
     def exists(path: Path) -> bool:
         """Is there anything of a ledger? Half of one is refused when it is opened, not begun anew."""
-        return path.exists() or KeyFile.beside(path).exists()
+        return there(path) or there(KeyFile.beside(path))
 
     @staticmethod
     def init(path: Path | str, limit: float | None = DEFAULT_LIMIT, anchor: Path | None = None) -> Ledger:
@@ -91,12 +99,12 @@ class Ledger:
 
         With `anchor`, what guards against older copies stands in another file, on another disk at best.
         """
-        path = _real(Path(path))
+        path = real(Path(path))
         if Ledger.exists(path):
             raise LedgerError(f"{path} exists, or its key does; it is not made anew")
         _limit(0.0 if limit is None else limit)
         if anchor is not None:
-            _refuse_anchor(path, anchor)
+            refuse_anchor(path, anchor)
         return Ledger._make(path, limit, anchor)
 
     @staticmethod
@@ -108,26 +116,23 @@ class Ledger:
         return Ledger._open(path)
 
     @staticmethod
-    def _open(path: Path, *, to_write: bool = True) -> Ledger:
+    def _open(path: Path, *, to_write: bool = True, anchored: bool = True) -> Ledger:
         key = KeyFile.beside(path)
-        if not key.exists():
-            raise LedgerError(f"{path} has no key ({key} is missing); restore the key file, or use another ledger")
+        if not there(key):
+            raise LedgerError(
+                f"{path} has no key ({key} is missing); put the key file back, or make it from that of a backup with "
+                "'gridveil ledger restore', which keeps what the ledger has"
+            )
         with _opening(path):
             if len(key_bytes(key)) == 64:
                 raise LedgerError(
                     f"{path} is a ledger of an earlier version, which counted networks, not their lines; take it over "
                     f"with 'gridveil ledger migrate {path} CASE... --ledger NEW'"
                 )
-            found = KeyFile.read(key)
-            if found.backup:
-                raise LedgerError(
-                    f"{path} is a backup, and to spend from it would be to spend twice; put it in its ledger's place "
-                    f"with 'gridveil ledger restore'"
-                )
-            ledger = Ledger(path, found.key)
+            ledger = Ledger(path, KeyFile.alone(key).key)
             if to_write:
                 ledger._chain.prepare()
-            else:
+            elif anchored:
                 ledger._chain.require()
         return ledger
 
@@ -205,9 +210,19 @@ class Ledger:
 
     def shared_files(self) -> list[Path]:
         """Files of the ledger that others than their owner may read or write."""
-        names = (self.path.name, self.path.name + LOG, KeyFile.beside(self.path).name)
-        files = [file for name in names if (file := self.path.with_name(name)).exists()]
-        return [file for file in files if os.name == "posix" and file.stat().st_mode & (S_IRWXG | S_IRWXO)]
+        data = Path(os.path.realpath(self.path))
+        files = (self.path, data.with_name(data.name + LOG), KeyFile.beside(self.path))
+        return shared([file for file in files if file.exists()])
+
+    @property
+    def unguarded(self) -> bool:
+        """Do others get at its files because the file system has no modes that could keep them from it?"""
+        return bool(self.shared_files()) and modeless(self.path.absolute().parent)
+
+    @property
+    def is_backup(self) -> bool:
+        """A backup can be looked into, not spent from."""
+        return KeyFile.alone(KeyFile.beside(self.path)).backup
 
     def accounts(self, network: Assets, more: Iterable[Charge] = ()) -> Accounts:
         """What each asset of a network has spent, or would have with more charges; nothing is written."""
@@ -277,14 +292,7 @@ def reach_words(within: Sequence[Within]) -> str:
     return " and ".join(dict.fromkeys(f"{one.alpha:g} ({one.unit})" for one in within))
 
 
-def _real(path: Path) -> Path:
-    """Where links lead, so that the key's anchor is that of the one database; unless the key is the link's own."""
-    real = Path(os.path.realpath(path))  # a loop is left as it is
-    own = KeyFile.beside(path).exists() and not KeyFile.beside(real).exists()
-    return path if own else real
-
-
-def _refuse_anchor(path: Path, anchor: Path) -> None:
+def refuse_anchor(path: Path, anchor: Path) -> None:
     """An anchor is that of one ledger, and a file that nothing else stands in."""
     if anchor.exists() or Path(os.path.realpath(anchor)) in (path, KeyFile.beside(path)):
         raise LedgerError(f"{anchor} exists, or is the ledger's own file; give another one for the anchor")

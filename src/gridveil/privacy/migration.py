@@ -58,12 +58,24 @@ def migrate(old: Path, new: Path, networks: Iterable[Known]) -> int:
             _take_over(Ledger.init(made, DEFAULT_LIMIT), entries, by_name)
             with database.writing(made) as connection:
                 connection.execute("PRAGMA journal_mode = DELETE")  # all of it stands in the one file
-            os.replace(made, new)
-            os.replace(KeyFile.beside(made), KeyFile.beside(new))  # last: without its key it is no ledger yet
+            _put(made, new)
         sync_directory(new.parent)
     except OSError as error:
         raise LedgerError(f"{new} could not be written ({error}); {old} is as it was, give another place") from error
     return len(entries)
+
+
+def _put(made: Path, new: Path) -> None:
+    """Give both files their names, replacing nothing that came meanwhile; the key last: without it, it is no ledger."""
+    try:
+        os.link(made, new)
+        try:
+            os.link(KeyFile.beside(made), KeyFile.beside(new))
+        except BaseException:
+            new.unlink()
+            raise
+    except FileExistsError as error:
+        raise LedgerError(f"{new} exists, or its key does; give another name for the new ledger") from error
 
 
 def _former(path: Path) -> tuple[bytes, list[dict[str, Any]]]:
