@@ -128,7 +128,9 @@ def finished(public: Public, result: Repair, noise: Noise, loss: float, receipts
     text = network_text(public, result, private=noise.private)
     again = to_network(read_bytes(bundle.NETWORK, text.encode()))
     alone = tuple((~public.noisy.protected).nonzero()[0].tolist())
-    certificate = certify(again.grid, again.lines, result.points, snapshots, plan.fidelity, alone, from_written=True)
+    certificate = certify(
+        again.grid, again.lines, result.points, snapshots, plan.fidelity, alone, result.multipliers
+    )  # fmt: skip
     in_bounds = bounds_check(again.grid, again.lines, public.noisy, plan.bound_factor * result.widening)
     certificate = replace(certificate, checks=(*certificate.checks, in_bounds), truth=true_cost(public.facts))
     if not certificate.passed:

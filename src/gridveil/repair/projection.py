@@ -23,17 +23,23 @@ from gridveil.nlp.blocks import OBJECTIVE, DistanceBlock
 from gridveil.nlp.dispatch_cost import DispatchCost, dispatch_cost, set_cost_bounds, set_cost_start
 from gridveil.nlp.power_flow import Demand, PowerFlow, power_flow, set_bounds, set_flat_start
 from gridveil.nlp.problem import Layout, LinearTerms, Problem, build
-from gridveil.nlp.solver import Bounds, Outcome, SolverOptions, Start
+from gridveil.nlp.solver import Bounds, Outcome, Patience, SolverOptions, Start
 from gridveil.repair.bounds import Box
 from gridveil.wall.draw import Fidelity, Snapshot
 
 
+STILL = 0.01
+"""Per unit: a projection whose violation is less than this is let go on."""
+
+
 class Effort(NamedTuple):
-    """Iterations of one solve, and the share of every range (voltage, generation, rating, angle difference) that the
-    projection leaves free at its ends."""
+    """Iterations of one solve, the share of every range (voltage, generation, rating, angle difference) that the
+    projection leaves free at its ends, how many starts there are, and how many iterations each may stand still."""
 
     iterations: int
     room: float
+    starts: int = 4
+    stalled: int = 60
 
 
 class Aim(NamedTuple):
@@ -104,7 +110,8 @@ def project(
     """Solve from one start, with the dispatch cost of each snapshot within its aim."""
     bounds = _bounds(model, box, snapshots, fidelity, aim, effort.room)
     evaluator = model.problem.evaluator({"distance": (box.target, box.weight)})
-    return ipopt.solve(evaluator, bounds, start, SolverOptions(max_iterations=effort.iterations))
+    patience = Patience(above=STILL, stalled=effort.stalled)
+    return ipopt.solve(evaluator, bounds, start, SolverOptions(max_iterations=effort.iterations, patience=patience))
 
 
 def _bounds(

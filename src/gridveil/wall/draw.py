@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray, check_length, frozen
-from gridveil.grid import LineParameters, OperatingPoint
+from gridveil.grid import LineParameters, Multipliers, OperatingPoint
 
 SIGNIFICANT = 9
 """Digits of released parameters."""
@@ -127,7 +127,8 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """A repaired network: its lines, its optimal operating point per snapshot, and how it was found.
+    """A repaired network: its lines, its optimal operating point per snapshot with its multipliers, and how it was
+    found.
 
     `path` is 'as drawn', 'as shrunk', 'steered' (Newton steps on the cost alone) or 'projected'. Without its `cuts`,
     the optimum would have been cheaper than β allows.
@@ -139,3 +140,4 @@ class Repair:
     cuts: int
     widening: float
     projections: int
+    multipliers: tuple[Multipliers, ...] = ()
