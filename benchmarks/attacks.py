@@ -36,9 +36,9 @@ from gridveil.attacks.scores import confidence, marginal_harm, similarity
 from gridveil.attacks.transport import transport_interdiction
 from gridveil.errors import ReleaseError
 from gridveil.grid import Network
-from gridveil.nlp.island import Rules
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.restoration import restore
+from gridveil.nlp.rules import Rules
 from gridveil.privacy.noise import SeededNoise
 from gridveil.publish.pipeline import release
 from gridveil.publish.plan import Plan

@@ -15,17 +15,18 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import gridveil as gv
-from gridveil.attacks.attack import ATTACKERS, choose_lines
+from gridveil.attacks.attack import choose_lines
 from gridveil.attacks.budget import lines_in_budget
 from gridveil.attacks.flow import by_flow, expected_dispatch, level_means, public_lines
 from gridveil.attacks.interdiction import interdict
+from gridveil.attacks.names import ATTACKERS
 from gridveil.attacks.scores import confidence, marginal_harm, similarity
 from gridveil.attacks.transport import transport_interdiction
 from gridveil.cli.main import app
 from gridveil.errors import AttackError, ReportError
 from gridveil.grid import LineParameters, Network, line_levels_kv
-from gridveil.nlp.island import Rules
 from gridveil.nlp.restoration import Ending, restore
+from gridveil.nlp.rules import Rules
 from gridveil.report.layout import layout
 from gridveil.report.network_map import draw_attack
 

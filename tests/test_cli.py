@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from gridveil.cli import opf as opf_command
 from gridveil.cli.main import app
 
 runner = CliRunner()
@@ -105,7 +104,7 @@ def test_internal_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("planted")
 
-    monkeypatch.setattr(opf_command, "solve_opf", fail)
+    monkeypatch.setattr("gridveil.nlp.opf.solve_opf", fail)
     result = run("opf", "case5", "--json", code=1)
     assert "internal failure, ZeroDivisionError in test_cli.py, line" in json.loads(result.stdout)["error"]
     assert "planted" not in result.output  # it might be a number of the network

@@ -9,8 +9,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -19,16 +21,12 @@ from gridveil.cli.main import app
 
 runner = CliRunner()
 
+ALL: Any = typer.main.get_command(app)
 COMMANDS = [
-    *([command.callback.__name__] for command in app.registered_commands if command.callback),
-    *(
-        [group.name, command.name or command.callback.__name__]
-        for group in app.registered_groups
-        if group.typer_instance and group.name
-        for command in group.typer_instance.registered_commands
-        if command.callback
-    ),
-]  # fmt: skip
+    [name, *more]
+    for name in ALL.list_commands(None)
+    for more in [[one] for one in getattr(ALL.get_command(None, name), "commands", [])] or [[]]
+]
 
 
 def test_there_are_commands() -> None:

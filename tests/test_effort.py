@@ -67,10 +67,12 @@ def test_a_repair_is_given_up_at_its_limit(shop: type[Workshop] | type[ChildWork
 
 def test_a_release_says_that_it_was_given_up(tmp_path: Path) -> None:
     book, said = gv.Ledger.open(tmp_path / "l.db"), list[str]()
-    plan = gv.Plan(1.0, 0.1, 0.01, effort=0.1)
+    plan = gv.Plan(1.0, 0.1, 0.01)
+    object.__setattr__(plan, "effort", 0.1)  # which no plan takes
     with pytest.raises(Spent, match=r"effort of 0\.1 AC-OPFs; give a larger --effort.*spent all the same") as caught:
         release(gv.seal("case5"), plan, book, workshop=Workshop, progress=said.append)
     assert caught.value.reason == "not repaired"
     assert any(one.startswith("working: ") for one in said)
-    with pytest.raises(ReleaseError, match="positive number of AC-OPFs"):
-        gv.Plan(1.0, 0.1, 0.01, effort=0.0)
+    for effort in (0.0, 9.0, float("nan")):
+        with pytest.raises(ReleaseError, match="number of AC-OPFs from 10 on"):
+            gv.Plan(1.0, 0.1, 0.01, effort=effort)

@@ -7,8 +7,9 @@ import pytest
 
 import gridveil as gv
 from gridveil.grid.parts import part
-from gridveil.nlp.island import Rules, allowed, energise
+from gridveil.nlp.island import allowed, energise
 from gridveil.nlp.restoration import Ending, restore
+from gridveil.nlp.rules import Rules
 
 from .conftest import Bend
 

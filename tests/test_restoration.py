@@ -16,9 +16,9 @@ from gridveil.errors import GridError
 from gridveil.grid import Network
 from gridveil.grid.parts import part, without
 from gridveil.nlp.blocks import SwitchedShuntBlock
-from gridveil.nlp.island import Rules
 from gridveil.nlp.problem import Layout, LinearTerms, build
 from gridveil.nlp.restoration import Ending, Restoration, capacity_bound, restore
+from gridveil.nlp.rules import Rules
 
 from .conftest import Bend
 from .test_problem import check_derivatives

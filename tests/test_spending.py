@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import gridveil as gv
@@ -27,9 +31,9 @@ from gridveil.publish import bundle
 from gridveil.publish.elements import corridor_buses, identities, read_same_as
 from gridveil.publish.pipeline import release
 from gridveil.publish.preview import preview
-from gridveil.publish.spending import Ended, deferring, heeding
-from gridveil.publish.staging import staged
+from gridveil.publish.staging import staged, tidy
 from gridveil.repair.workshop import Workshop
+from gridveil.requests import Ended, deferring, heeding
 from gridveil.sealed.split import split
 from gridveil.wall.draw import Repair, Snapshot
 
@@ -291,15 +295,14 @@ class Slow(Workshop):
     def repair(self, snapshots):
         os.kill(os.getpid(), int(sys.argv[1]))
         return super().repair(snapshots)
-from gridveil.cli import release as command
-make = command.make_release
-command.make_release = lambda *given, **named: make(*given, **named, workshop=Slow)
+make = pipeline.release
+pipeline.release = lambda *given, **named: make(*given, **named, workshop=Slow)
 from gridveil.cli.main import app
 app(sys.argv[2:])
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU])
 def test_a_signal_ends_the_command_with_6(tmp_path: Path, number: int) -> None:
     arguments = [
         "release",
@@ -317,6 +320,45 @@ def test_a_signal_ends_the_command_with_6(tmp_path: Path, number: int) -> None:
     assert done.returncode == 6, done.stderr
     assert "interrupted" in done.stderr and "entry 3 of the ledger, loss 1" in done.stderr
     assert not (tmp_path / "o").exists()
+
+
+def test_every_request_to_end_is_heard(book: gv.Ledger) -> None:
+    """Whatever ends a process by default and can be heard at all."""
+    heard = {signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGXCPU, signal.SIGALRM}
+    for number in heard | {signal.SIGUSR1, signal.SIGUSR2}:
+        with pytest.raises((Ended, KeyboardInterrupt)), heeding():
+            os.kill(os.getpid(), number)
+
+
+def test_ctrl_c_at_the_question_is_a_no(monkeypatch: pytest.MonkeyPatch, book: gv.Ledger) -> None:
+    from gridveil.cli import spending as words
+
+    def abort(*_: Any, **__: Any) -> bool:
+        raise typer.Abort
+
+    monkeypatch.setattr("gridveil.cli.spending.typer.confirm", abort)
+    monkeypatch.setattr("gridveil.cli.spending.sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(words, "err", SimpleNamespace(is_terminal=True))
+    monkeypatch.setattr(words, "say", lambda text: None)
+    seen = preview(gv.seal("case5"), gv.Plan(20.0, 0.1, 0.01), gv.Ledger.init(book.path.with_name("m.db"), 100.0))
+    assert seen.questions and not words.ask(seen, yes=False, as_json=False)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
+def test_no_command_leaves_a_core(tmp_path: Path) -> None:
+    """The limit holds before any file is read, and for what a command starts; one byte keeps dump handlers off too."""
+    code = (
+        "import resource, sys; sys.argv = ['gridveil', '--version']\n"
+        "from gridveil.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(resource.getrlimit(resource.RLIMIT_CORE)[0])"
+    )
+    done = subprocess.run(
+        ["bash", "-c", 'ulimit -S -c hard; exec "$@"', "-", sys.executable, "-c", code],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert int(done.stdout.split()[-1]) <= 1
 
 
 # ---- words about what is done ----
@@ -348,14 +390,61 @@ def test_what_dead_processes_left_is_tidied_up(tmp_path: Path) -> None:
     (dead / "new").mkdir(parents=True)
     (dead / "new" / "released.m").write_text("half")
     replaced = tmp_path / ".gridveil.replaced"
-    replaced.mkdir()
-    old.rename(replaced / "old")
+    (replaced / "old").mkdir(parents=True)
+    old.rename(replaced / "old" / "new")  # whatever it is called
+    (tmp_path / ".gridveil.zip").mkdir()
+    (tmp_path / ".gridveil.zip" / ".new.x").write_text("half an archive")
+    (tmp_path / ".gridveil.foreign").mkdir()
+    (tmp_path / ".gridveil.foreign" / "ledger-backup.db").write_text("half a backup")
     with staged(tmp_path / "other") as living:
         made.write(tmp_path / "another")
         assert living.is_dir()  # its process lives
         (living / "x").write_text("x")
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["another", "old", "other"]
-    assert (old / "manifest.json").exists()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["another", "new", "other"]
+    assert (tmp_path / "new" / "manifest.json").exists()
+
+
+def test_nobody_can_hold_a_release_up(tmp_path: Path) -> None:
+    """Another user may lock a directory that he can read: the staging directories are ours alone."""
+    made = release(gv.seal("case5"), PLAN, noise=gv.SeededNoise(1), workshop=Workshop)
+    handle = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        made.write(tmp_path / "out")
+        made.write(tmp_path / "out.zip")
+    finally:
+        os.close(handle)
+    with staged(tmp_path / "other") as living:
+        assert living.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_directory_that_is_tidied_away_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between its making and its lock another release may take it for one that was left."""
+    made: list[str] = []
+
+    def tidied(**where: Any) -> str:
+        made.append(make(**where))
+        if len(made) <= 2:
+            tidy(tmp_path)
+        return made[-1]
+
+    make = tempfile.mkdtemp
+    monkeypatch.setattr("gridveil.publish.staging.tempfile.mkdtemp", tidied)
+    with staged(tmp_path / "out") as living:
+        (living / "x").write_text("x")
+    assert len(made) == 4 and (tmp_path / "out" / "x").exists()
+    assert [file.name for file in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("name", ["out", "out.zip"])
+def test_who_may_read_a_bundle_says_the_umask(tmp_path: Path, name: str) -> None:
+    made = release(gv.seal("case5"), PLAN, noise=gv.SeededNoise(1), workshop=Workshop)
+    before = os.umask(0o077)
+    try:
+        assert made.write(tmp_path / name).stat().st_mode & 0o077 == 0
+    finally:
+        os.umask(before)
+    assert made.write(tmp_path / f"other-{name}").stat().st_mode & 0o044 == 0o044 & ~before
 
 
 def test_a_target_is_resolved_before_the_charge(tmp_path: Path) -> None:

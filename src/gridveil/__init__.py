@@ -19,15 +19,14 @@ if TYPE_CHECKING:
         distance,
         gap,
         gap_change,
-        load,
         make_profile,
-        read_case,
         read_profile,
         seal,
         solve_opf,
     )
     from gridveil.attacks.attack import Attack, Target
     from gridveil.casefile import Case, read, write
+    from gridveil.casefile.find import load, read_case
     from gridveil.conic.gap import Gap, GapChange
     from gridveil.conic.relaxation import Relaxation
     from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from gridveil.grid.profile import Profile
     from gridveil.nlp.opf import OpfModel, Solution, opf_model
     from gridveil.nlp.power_flow import Demand
-    from gridveil.nlp.solver import SolverOptions, Status
+    from gridveil.nlp.solver import SolverOptions
     from gridveil.privacy.ledger import Ledger
     from gridveil.privacy.noise import SeededNoise
     from gridveil.publish.pipeline import release
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from gridveil.publish.release import Release
     from gridveil.report.verification import verify
     from gridveil.sealed.split import SecretNetwork
+    from gridveil.status import Status
     from gridveil.wall.coordinates import Distance
 
 _HOME = {
@@ -51,8 +51,8 @@ _HOME = {
     "Attack": "gridveil.attacks.attack",
     "Target": "gridveil.attacks.attack",
     "attack": "gridveil.api",
-    "load": "gridveil.api",
-    "read_case": "gridveil.api",
+    "load": "gridveil.casefile.find",
+    "read_case": "gridveil.casefile.find",
     "make_profile": "gridveil.api",
     "read_profile": "gridveil.api",
     "seal": "gridveil.api",
@@ -87,7 +87,7 @@ _HOME = {
     "Solution": "gridveil.nlp.opf",
     "opf_model": "gridveil.nlp.opf",
     "SolverOptions": "gridveil.nlp.solver",
-    "Status": "gridveil.nlp.solver",
+    "Status": "gridveil.status",
 }
 
 __all__ = [

@@ -1,49 +1,35 @@
-"""The functions of the facade: what a script needs, taking a case in whatever form it is at hand."""
+"""The functions of the facade: what a script needs, taking a case in whatever form it is at hand.
+
+Relaxations and attacks load solvers of their own, and are loaded when they are called.
+"""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
-from gridveil import cases
-from gridveil.attacks.attack import Attack, Target
-from gridveil.attacks.attack import attack as attack_target
-from gridveil.casefile import Case, read
+from gridveil.casefile import Case
+from gridveil.casefile.find import load, read_case
 from gridveil.casefile.profile import read_profile as read_profile_file
-from gridveil.casefile.to_network import to_network
-from gridveil.conic.gap import Gap, GapChange
-from gridveil.conic.relaxation import Formulation, Limits, Relaxation, solve_relaxation
 from gridveil.errors import AttackError
 from gridveil.grid import Network, PublicGrid
 from gridveil.grid.profile import Profile
 from gridveil.grid.profile import make_profile as profile_by_rule
-from gridveil.nlp.island import Rules
 from gridveil.nlp.opf import Solution, opf_model
 from gridveil.nlp.opf import solve_opf as solve_model
 from gridveil.nlp.power_flow import Demand
+from gridveil.nlp.rules import Rules
 from gridveil.nlp.solver import Progress, SolverOptions
 from gridveil.sealed.split import SecretNetwork, split
 from gridveil.status import Status
 from gridveil.wall.coordinates import Distance
 from gridveil.wall.coordinates import distance as distance_of
 
-
-def read_case(case: str | Path) -> Case:
-    """Read a case file, or a shipped case by its name; a file of that name goes before a shipped case."""
-    shipped = cases.path(str(case))
-    try:
-        here = shipped is None or Path(case).exists()
-    except OSError:  # `read` will say why it cannot be looked at
-        here = True
-    return read(case if here or shipped is None else shipped)
-
-
-def load(case: str | Path | Case | Network) -> Network:
-    """The network of a case, a case file or a shipped case."""
-    if isinstance(case, Network):
-        return case
-    return to_network(case if isinstance(case, Case) else read_case(case))
+if TYPE_CHECKING:
+    from gridveil.attacks.attack import Attack, Target
+    from gridveil.conic.gap import Gap, GapChange
+    from gridveil.conic.relaxation import Formulation, Relaxation
 
 
 def seal(case: str | Path | Case | Network) -> SecretNetwork:
@@ -110,12 +96,16 @@ def solve_opf(
     network = load(case)
     if formulation == "ac":
         return solve_model(opf_model(network.grid), network.lines, demand, options, progress)
+    from gridveil.conic.relaxation import Limits, solve_relaxation
+
     limits = Limits() if options is None else Limits(options.max_iterations, options.max_seconds)
     return solve_relaxation(network.grid, network.lines, formulation, demand, limits)
 
 
 def gap(case: str | Path | Case | Network, demand: Demand | None = None, options: SolverOptions | None = None) -> Gap:
     """AC cost, SOC and QC bounds and the gaps between them; a relaxation's proof of infeasibility is final."""
+    from gridveil.conic.gap import Gap
+
     network = load(case)
     soc = solve_opf(network, demand, options, formulation="soc")
     qc = solve_opf(network, demand, options, formulation="qc")
@@ -129,6 +119,8 @@ def gap_change(
     original: str | Path | Case | Network, released: str | Path | Case | Network, options: SolverOptions | None = None
 ) -> GapChange:
     """How a release moves the optimality gaps (the paper's Fig. 3, for one pair of networks)."""
+    from gridveil.conic.gap import GapChange
+
     return GapChange(gap(original, options=options), gap(released, options=options))
 
 
@@ -160,6 +152,9 @@ def attack(
     `restoration` is 'switchable' (unless said otherwise) or 'literal'. For many attacks of one network, make a `Target`
     once, which has its own, and give it instead: equal line sets are then restored once.
     """
+    from gridveil.attacks.attack import Target
+    from gridveil.attacks.attack import attack as attack_target
+
     target = case if isinstance(case, Target) else Target(load(case), restoration or Rules.SWITCHABLE)
     if restoration not in (None, target.rules):
         raise AttackError(f"this target is restored by '{target.rules}'; make another for '{restoration}'")

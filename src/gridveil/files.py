@@ -17,7 +17,7 @@ def write_whole(path: Path, content: str | bytes, mode: int | None = None) -> No
             stream.write(content.encode() if isinstance(content, str) else content)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask() if mode is None else mode)
+        os.chmod(temporary, by_umask(0o666) if mode is None else mode)
         os.replace(temporary, path)
         sync_directory(path.parent)
     except BaseException:
@@ -41,7 +41,8 @@ def sync_directory(path: Path) -> None:
             os.close(handle)
 
 
-def _umask() -> int:
+def by_umask(mode: int) -> int:
+    """What the user's umask leaves of a mode."""
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    return mode & ~mask

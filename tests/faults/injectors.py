@@ -22,7 +22,7 @@ SOURCE = Path(gridveil.__file__).parent
 LINES = tuple(
     str(SOURCE / name)
     for name in (
-        "publish/spending.py", "publish/pipeline.py", "publish/bundle.py", "publish/staging.py", "publish/behind.py", "publish/release.py", "files.py",
+        "requests.py", "publish/spending.py", "publish/pipeline.py", "publish/bundle.py", "publish/staging.py", "publish/behind.py", "publish/release.py", "files.py",
         "cli/release.py", "cli/output.py", "cli/spending.py", "privacy/keyfile.py", "privacy/chain.py",
     )
 )  # fmt: skip

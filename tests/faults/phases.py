@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gridveil.cli import release as command
+from gridveil.cli import release_table
 from gridveil.privacy.chain import Chain
 from gridveil.privacy.keyfile import KeyFile
 from gridveil.privacy.ledger import Ledger
@@ -63,7 +63,7 @@ class Phases:
         self.around(Path, "rename", "the rename")
         self.around(staging, "exchange", "the exchange")
         self.around(Ledger, "record_outcome", "the outcome")
-        self.around(command, "print_release", "the last words")
+        self.around(release_table, "print_release", "the last words")
 
     def _ledger(self) -> None:
         append, advance = Chain.append, KeyFile.advance

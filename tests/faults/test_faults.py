@@ -15,7 +15,7 @@ import pytest
 
 from gridveil.process.system import exchange
 from gridveil.publish import staging
-from gridveil.publish.spending import heeding
+from gridveil.requests import heeding
 
 from .record import Record
 
@@ -110,11 +110,11 @@ def test_directories_change_places_or_stay(tmp_path: Path) -> None:
     retired.mkdir()
     staging._replace(tmp_path / "new", tmp_path / "old", retired)
     assert (tmp_path / "old" / "new").exists() and not (tmp_path / "new").exists()
-    assert (retired / "old" / "old").exists()
+    assert (retired / "old" / "old" / "old").exists()
     shutil.rmtree(retired / "old")
     with pytest.raises(FileNotFoundError):
         staging._replace(tmp_path / "new", tmp_path / "old", retired)
-    assert (tmp_path / "old" / "new").exists() and not list(retired.iterdir())
+    assert (tmp_path / "old" / "new").exists() and not list((retired / "old").iterdir())
 
 
 def test_the_bound_is_that_of_clopper_and_pearson() -> None:

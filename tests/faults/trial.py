@@ -19,7 +19,6 @@ from typing import NoReturn
 
 import typer.main
 
-from gridveil.cli import release as command
 from gridveil.cli.main import app, main
 from gridveil.publish import pipeline
 
@@ -27,6 +26,7 @@ from .phases import put
 from .scene import MarkedNoise, Remembering, Scene
 
 put(typer.main, "get_command", cache(typer.main.get_command))  # the commands are made once, not in every fork
+RELEASE = pipeline.release
 PATIENCE = 120.0
 """Seconds after which a trial hangs."""
 Tell = Callable[[str], None]
@@ -61,7 +61,7 @@ class Outcome:
 
 def warm(scene: Scene, folder: Path) -> None:
     """The command line once in this process, so that no fork has to load what it needs."""
-    put(command, "make_release", partial(pipeline.release, workshop=Remembering))
+    put(pipeline, "release", partial(RELEASE, workshop=Remembering))
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         app([*scene.arguments(folder, "research"), "--research", "--force"], standalone_mode=False)
     gc.collect()
@@ -134,7 +134,7 @@ def _perform(scene: Scene, folder: Path, injector: Injector, pipes: list[int], o
             os.write(pipes[2], word.encode() + b"\n")
 
         put(pipeline, "ExactNoise", partial(MarkedNoise, scene.seed, pipes[2]))
-        put(command, "make_release", partial(pipeline.release, workshop=scene.shop()))
+        put(pipeline, "release", partial(RELEASE, workshop=scene.shop()))
         injector(tell)
         try:
             sys.argv = ["gridveil", *scene.arguments(folder, out)]

@@ -22,14 +22,13 @@ from gridveil.arrays import IntArray, frozen
 from gridveil.attacks.budget import lines_in_budget
 from gridveil.attacks.flow import by_flow, expected_dispatch, public_lines
 from gridveil.attacks.interdiction import interdict
+from gridveil.attacks.names import ATTACKERS
 from gridveil.attacks.scores import similarity
 from gridveil.errors import AttackError
 from gridveil.grid import Network
-from gridveil.nlp.island import Rules
 from gridveil.nlp.restoration import Ending, Restoration, restore
+from gridveil.nlp.rules import Rules
 from gridveil.nlp.solver import SolverOptions
-
-ATTACKERS = ("random", "real", "released", "public", "interdiction")
 
 
 @dataclass(frozen=True, eq=False)

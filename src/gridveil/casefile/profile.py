@@ -15,10 +15,10 @@ from typing import NoReturn
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
-from gridveil.casefile.regular import refuse_size, regular_bytes
 from gridveil.errors import CaseFileError
 from gridveil.grid import PublicGrid
 from gridveil.grid.profile import Profile, scaled
+from gridveil.regular import refuse_size, regular_bytes
 
 LOADS = ("step", "bus", "p_mw", "q_mvar")
 SCALES = ("step", "scale")

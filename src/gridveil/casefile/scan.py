@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from gridveil.casefile.regular import regular_bytes
 from gridveil.errors import CaseFileError
+from gridveil.regular import regular_bytes
 
 _GAP = rb"(?:[ \t]++|\.\.\.[^\n]*\n)*+"
 _BLANK = re.compile(rb"(?:[\s;,]++|%[^\n]*|\.\.\.[^\n]*\n)++")

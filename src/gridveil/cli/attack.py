@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from gridveil.api import attack as make_attack
-from gridveil.api import load, read_case
-from gridveil.attacks.attack import ATTACKERS, Attack
-from gridveil.cli.opf import CaseArgument, JsonOption
+from gridveil.attacks.names import ATTACKERS
+from gridveil.cli.options import CaseArgument, JsonOption
 from gridveil.cli.output import err, out, print_json, reporting
-from gridveil.grid import Network
-from gridveil.nlp.island import Rules
-from gridveil.nlp.restoration import Ending
+from gridveil.nlp.rules import Rules
+
+if TYPE_CHECKING:
+    from gridveil.attacks.attack import Attack
+    from gridveil.grid import Network
 
 
 def attack(
@@ -37,6 +37,9 @@ def attack(
 ) -> None:
     """Cut lines of CASE and restore what load can be served; INTERNAL, for it needs the real network."""
     with reporting(as_json):
+        from gridveil.api import attack as make_attack
+        from gridveil.casefile.find import load, read_case
+
         network = load(read_case(case))
         seen = None if released is None else load(read_case(released))
         with err.status("attacking") if err.is_terminal and not as_json else nullcontext():
@@ -44,7 +47,7 @@ def attack(
                 network, seen, attacker=attacker, budget=budget, count=count, restoration=restoration, seed=seed
             )
         if plot is not None:
-            from gridveil.report.network_map import draw_attack  # noqa: PLC0415 - plotting is an extra
+            from gridveil.report.network_map import draw_attack
 
             draw_attack(network, made.restoration, plot, f"{Path(case).stem}, attacker: {attacker}")
         if as_json:
@@ -84,10 +87,10 @@ def _record(case: str, network: Network, made: Attack, rules: str) -> dict[str, 
     }
 
 
-_COLOUR = {Ending.OPTIMAL: "green", Ending.FALLBACK: "yellow"}
-
-
 def _print_table(case: str, network: Network, made: Attack, rules: str) -> None:
+    from gridveil.nlp.restoration import Ending
+
+    colour = {Ending.OPTIMAL: "green", Ending.FALLBACK: "yellow"}.get(made.status, "red")
     grid = network.grid
     number = grid.buses.number
     table = Table(title=f"attack on {escape(case)}", show_header=False, title_style="bold", title_justify="left")
@@ -98,7 +101,7 @@ def _print_table(case: str, network: Network, made: Attack, rules: str) -> None:
     shown = ", ".join(cut if len(cut) <= 30 else [*cut[:30], "… (all of them with --json)"])
     table.add_row("lines cut", f"{len(cut)} of {grid.n_line}: {shown}")
     table.add_row("like the real flow attack", f"{made.similarity:.0f} % of its lines")
-    table.add_row("restoration", f"{rules}: [{_COLOUR.get(made.status, 'red')}]{made.status}[/]")
+    table.add_row("restoration", f"{rules}: [{colour}]{made.status}[/]")
     table.add_row("load affected", f"{made.affected_mw:,.1f} of {made.load_mw:,.1f} MW")
     table.add_row(
         "load restored",

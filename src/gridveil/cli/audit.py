@@ -10,15 +10,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from gridveil.api import read_case
-from gridveil.casefile.to_network import to_network
-from gridveil.check.audit import audit as audited
-from gridveil.cli.opf import JsonOption
-from gridveil.cli.output import INTERNAL, Exit, out, print_json, reporting
-from gridveil.cli.release import LedgerOption
+from gridveil.cli.exits import Exit
+from gridveil.cli.options import JsonOption, LedgerOption
+from gridveil.cli.output import INTERNAL, out, print_json, reporting
 from gridveil.errors import LedgerError
-from gridveil.privacy.ledger import Ledger, default_path
-from gridveil.publish.elements import read_same_as
 
 LIMITS = (
     "It does not show that nothing was drawn outside this ledger, that the noise was not chosen among several, or that "
@@ -37,6 +32,12 @@ def audit(
 ) -> None:
     """For an auditor whom the operator admits: the draw in the ledger came from CASE and made BUNDLE."""
     with reporting(as_json):
+        from gridveil.casefile.find import read_case
+        from gridveil.casefile.to_network import to_network
+        from gridveil.check.audit import audit as audited
+        from gridveil.privacy.ledger import Ledger, default_path
+        from gridveil.publish.elements import read_same_as
+
         where = ledger or default_path()
         if not Ledger.exists(where):
             raise LedgerError(f"there is no ledger at {where}; name it with --ledger")

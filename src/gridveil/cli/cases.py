@@ -5,14 +5,15 @@ from __future__ import annotations
 from rich.table import Table
 
 from gridveil import cases as shipped
-from gridveil.api import load, read_case
-from gridveil.cli.opf import JsonOption
+from gridveil.cli.options import JsonOption
 from gridveil.cli.output import out, print_json, reporting
 
 
 def cases(as_json: JsonOption = False) -> None:
     """List the shipped cases; any command takes their names in place of a file."""
     with reporting(as_json):
+        from gridveil.casefile.find import load, read_case
+
         rows = []
         for name in shipped.names():
             grid = load(read_case(name)).grid

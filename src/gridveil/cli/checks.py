@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
 
 from gridveil.cli.output import out
 from gridveil.status import Status
-from gridveil.wall.certificate import Check, UnusedStep, worst_of_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gridveil.wall.certificate import Check, UnusedStep
 
 
 def value(check: Check, form: str) -> str:
@@ -24,6 +28,8 @@ def mark(passed: bool) -> str:
 
 def check_rows(checks: Sequence[Check]) -> Table:
     """A table of checks."""
+    from gridveil.wall.certificate import worst_of_steps
+
     table = Table("", "check", "value", "limit", title_justify="left")
     for check in worst_of_steps(checks):
         table.add_row(mark(check.passed), escape(check.name), value(check, ".3g"), f"{check.limit:.4g}")

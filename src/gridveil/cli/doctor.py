@@ -19,8 +19,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from gridveil import __version__
-from gridveil.cli.opf import JsonOption
-from gridveil.cli.output import Exit, out, print_json, reporting
+from gridveil.cli.exits import Exit
+from gridveil.cli.options import JsonOption
+from gridveil.cli.output import out, print_json, reporting
 from gridveil.errors import GridVeilError
 
 LIBRARIES = ("numpy", "opendp", "scipy", "clarabel", "casadi", "cryptography", "msgspec", "typer", "rich")
@@ -110,7 +111,8 @@ def _version(name: str) -> str | None:
 
 
 def _solver() -> Finding:
-    from gridveil.api import load, solve_opf
+    from gridveil.api import solve_opf
+    from gridveil.casefile.find import load
     from gridveil.cases import path
     from gridveil.nlp.ipopt_library import find_library
     from gridveil.nlp.solver import SolverOptions

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.markup import escape
 from rich.table import Table
 
 from gridveil.cli.output import out, print_json
 from gridveil.publish.describe import distances
-from gridveil.publish.plan import Plan
-from gridveil.publish.preview import Preview
 from gridveil.wall.changes import cost_of_changes
 from gridveil.wall.facts import Source
 from gridveil.wall.mechanisms import RELATIVE
+
+if TYPE_CHECKING:
+    from gridveil.publish.plan import Plan
+    from gridveil.publish.preview import Preview
 
 
 def print_dry_run(case: str, plan: Plan, seen: Preview, used: int, horizon: int, *, as_json: bool) -> None:

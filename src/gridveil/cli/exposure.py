@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.table import Table
 
-from gridveil.api import load
-from gridveil.check.exposure import SHARES, Exposure
-from gridveil.check.exposure import exposure as exposed
-from gridveil.cli.opf import CaseArgument, JsonOption
+from gridveil.cli.options import CaseArgument, JsonOption
 from gridveil.cli.output import err, out, print_json, reporting
 from gridveil.errors import PrivacyError
 from gridveil.wall.facts import SENSITIVITY, SHARE
+
+if TYPE_CHECKING:
+    from gridveil.check.exposure import Exposure
 
 STAMP = "INTERNAL: computed from the original network; not for publication"
 WARNING = "choosing s by this table makes s depend on the secret, which is a disclosure that no ledger counts"
@@ -36,6 +35,9 @@ def exposure(
                 raise PrivacyError(f"{name} = {value:g} must lie between 0 and 1")
         if not (0 < alpha <= 10 and 0 < epsilon < float("inf")):
             raise PrivacyError("alpha must lie between 0 and 10, and epsilon be positive")
+        from gridveil.casefile.find import load
+        from gridveil.check.exposure import exposure as exposed
+
         network = load(case)
         with err.status("solving neighbours") if err.is_terminal else nullcontext():
             found = exposed(network, alpha)
@@ -46,7 +48,9 @@ def exposure(
 
 
 def _record(found: Exposure, s: float, epsilon_cost: float) -> dict[str, object]:
-    worst = np.argsort(-found.moved, kind="stable")
+    from gridveil.check.exposure import SHARES
+
+    worst = (-found.moved).argsort(kind="stable")
     return {
         "stamp": STAMP,
         "warning": WARNING,
@@ -67,6 +71,8 @@ def _record(found: Exposure, s: float, epsilon_cost: float) -> dict[str, object]
 
 
 def _print(found: Exposure, s: float, epsilon_cost: float) -> None:
+    from gridveil.check.exposure import SHARES
+
     table = Table(
         "s", "corridors covered", "noise on the cost", title=STAMP, title_style="bold red", title_justify="left"
     )
@@ -81,7 +87,7 @@ def _print(found: Exposure, s: float, epsilon_cost: float) -> None:
         f"the worst corridor, for 95 % of them at most {found.loss(s, epsilon_cost, 0.95):.3g}\n"
         f"made {found.alpha:.0%} longer, {found.declared} corridors change a cost declared to four digits"
     )
-    for which in np.argsort(-found.moved, kind="stable")[:5]:
+    for which in (-found.moved).argsort(kind="stable")[:5]:
         if found.moved[which] > s:
             out.print(f"  bottleneck: corridor {_name(found, which)} moves it by {found.moved[which]:.2%}")
     for which in found.infeasible[:10]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from gridveil import api
-from gridveil.cli.opf import CaseArgument, JsonOption
-from gridveil.cli.output import Exit, out, print_json, reporting
-from gridveil.conic.gap import Gap
-from gridveil.nlp.solver import SolverOptions
+from gridveil.cli.exits import Exit
+from gridveil.cli.options import CaseArgument, JsonOption
+from gridveil.cli.output import out, print_json, reporting
 from gridveil.status import Status
+
+if TYPE_CHECKING:
+    from gridveil.conic.gap import Gap
 
 _EXIT = {Status.OPTIMAL: Exit.OK, Status.INFEASIBLE: Exit.INFEASIBLE}
 
@@ -25,7 +26,11 @@ def gap(
 ) -> None:
     """Compare the AC cost of CASE with what its SOC and QC relaxations prove about it."""
     with reporting(as_json):
-        found = api.gap(api.read_case(case), options=SolverOptions(max_seconds=max_seconds))
+        from gridveil.api import gap as find_gap
+        from gridveil.casefile.find import read_case
+        from gridveil.nlp.solver import SolverOptions
+
+        found = find_gap(read_case(case), options=SolverOptions(max_seconds=max_seconds))
         if as_json:
             print_json(_record(case, found))
         else:

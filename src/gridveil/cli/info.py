@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from gridveil.api import load, read_case
-from gridveil.casefile import Case
-from gridveil.casefile.quirks import quirks
-from gridveil.cli.opf import CaseArgument, JsonOption
+from gridveil.cli.options import CaseArgument, JsonOption
 from gridveil.cli.output import out, print_json, reporting
-from gridveil.grid import LineKind, corridors, islands, line_levels_kv
+
+if TYPE_CHECKING:
+    from gridveil.casefile import Case
 
 
 def info(case: CaseArgument, as_json: JsonOption = False) -> None:
     """Count what is in CASE: elements, voltage levels, kinds of lines, quirks and how they are read."""
     with reporting(as_json):
+        from gridveil.casefile.find import read_case
+
         tables = read_case(case)
         record = _record(tables)
         if as_json:
@@ -29,7 +29,13 @@ def info(case: CaseArgument, as_json: JsonOption = False) -> None:
 
 
 def _record(case: Case) -> dict[str, Any]:
-    grid = load(case).grid
+    import numpy as np
+
+    from gridveil.casefile.quirks import quirks
+    from gridveil.casefile.to_network import to_network
+    from gridveil.grid import LineKind, corridors, islands, line_levels_kv
+
+    grid = to_network(case).grid
     corridor, levels = corridors(grid), line_levels_kv(grid)
     kilovolts, lines_at = np.unique(levels, return_counts=True)
     base = grid.base_mva

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from gridveil.cli.opf import JsonOption
-from gridveil.cli.output import EXIT_HELP, out, print_json, reporting
+from gridveil.cli.exits import EXIT_HELP
+from gridveil.cli.options import JsonOption
+from gridveil.cli.output import out, print_json, reporting
 from gridveil.errors import PrivacyError
-from gridveil.privacy.signature import PublicKey, create_key, public_name, read_private_key, read_public_key
 
-app = typer.Typer(no_args_is_help=True, help="Keys to sign releases with (Ed25519, in files that OpenSSL reads).")
+if TYPE_CHECKING:
+    from gridveil.privacy.signature import PublicKey
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    help="Keys to sign releases with (Ed25519, in files that OpenSSL reads).",
+)
 
 
 @app.command(epilog=EXIT_HELP)
@@ -25,6 +33,8 @@ def new(
 ) -> None:
     """Make a key. Keep FILE to yourself; give FILE.pub to readers, by a way they trust and not in a bundle."""
     with reporting(as_json):
+        from gridveil.privacy.signature import create_key, public_name
+
         key = create_key(target)
         if as_json:
             print_json({"status": "made", "private": str(target), "public": str(public_name(target)), **_record(key)})
@@ -41,6 +51,8 @@ def show(
 ) -> None:
     """Show the public key of FILE and its fingerprint, which people can compare."""
     with reporting(as_json):
+        from gridveil.privacy.signature import read_private_key, read_public_key
+
         try:
             key = read_public_key(file)
         except PrivacyError:

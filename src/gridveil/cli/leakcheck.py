@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from gridveil.api import read_case
-from gridveil.casefile import Case
-from gridveil.casefile.read import read_bytes
-from gridveil.check.leaks.leakcheck import leakcheck as check_leaks
-from gridveil.check.leaks.verdict import Error, LeakReport
-from gridveil.cli.opf import JsonOption
-from gridveil.cli.output import INTERNAL, Exit, out, print_json, reporting
+from gridveil.cli.exits import Exit
+from gridveil.cli.options import JsonOption
+from gridveil.cli.output import INTERNAL, out, print_json, reporting
 from gridveil.errors import OtherFormat, ReleaseError
-from gridveil.publish.archive import read_bundle
-from gridveil.publish.bundle import MANIFEST, NETWORK, is_archive
-from gridveil.publish.manifest import Manifest, read_manifest
+
+if TYPE_CHECKING:
+    from gridveil.casefile import Case
+    from gridveil.check.leaks.verdict import Error, LeakReport
+    from gridveil.publish.manifest import Manifest
 
 
 def leakcheck(
@@ -36,6 +34,9 @@ def leakcheck(
     off by less than 0.8 of what the noise alone leaves. [bold]leaks[/]: true numbers can be read off.
     """
     with reporting(as_json):
+        from gridveil.casefile.find import read_case
+        from gridveil.check.leaks.leakcheck import leakcheck as check_leaks
+
         found = [_released(one) for one in released]
         report = check_leaks(read_case(original), [case for case, _ in found], [record for _, record in found])
         if as_json:
@@ -47,6 +48,11 @@ def leakcheck(
 
 def _released(name: str) -> tuple[Case, Manifest | None]:
     """A released case and its manifest, if one stands beside it."""
+    from gridveil.casefile.find import read_case
+    from gridveil.casefile.read import read_bytes
+    from gridveil.publish.archive import read_bundle
+    from gridveil.publish.bundle import MANIFEST, NETWORK, is_archive
+
     if is_archive(Path(name)):
         files = read_bundle(name).files
         return read_bytes(f"{name}/{NETWORK}", files.get(NETWORK, b"")), _manifest(name, files[MANIFEST])
@@ -58,6 +64,8 @@ def _released(name: str) -> tuple[Case, Manifest | None]:
 
 
 def _manifest(name: str, data: bytes) -> Manifest:
+    from gridveil.publish.manifest import read_manifest
+
     try:
         return read_manifest(data)
     except OtherFormat:

@@ -5,34 +5,36 @@ from __future__ import annotations
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from gridveil.api import read_case
-from gridveil.casefile import Case
-from gridveil.casefile.to_network import to_network
-from gridveil.cli.opf import CaseArgument, JsonOption
+from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption
 from gridveil.cli.output import out, print_json, reporting
-from gridveil.cli.release import LedgerOption
-from gridveil.cli.spending import open_ledger
 from gridveil.errors import LedgerError
-from gridveil.grid import PublicGrid
-from gridveil.privacy.composition import Assets
-from gridveil.privacy.keeping import Known, migrate, restore
-from gridveil.privacy.keeping import backup as copy
-from gridveil.privacy.ledger import DEFAULT_LIMIT, History, Ledger, default_path, reach_words
-from gridveil.publish.elements import corridor_buses, former_shape, identities
+from gridveil.privacy.limit import DEFAULT_LIMIT
 
-app = typer.Typer(no_args_is_help=True, help="Make, show, verify, limit, back up and restore the ledger.")
+if TYPE_CHECKING:
+    from gridveil.casefile import Case
+    from gridveil.grid import PublicGrid
+    from gridveil.privacy.composition import Assets
+    from gridveil.privacy.ledger import History, Ledger
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    help="Make, show, verify, limit, back up and restore the ledger.",
+)
 SHOWN = 10
 """Assets that `show CASE` lists."""
 
 
 def _existing(path: Path | None) -> Ledger:
+    from gridveil.privacy.ledger import Ledger, default_path
+
     where = path or default_path()
     if not Ledger.exists(where):
         raise LedgerError(f"there is no ledger at {where}; a release makes one, or name another with --ledger")
@@ -40,6 +42,9 @@ def _existing(path: Path | None) -> Ledger:
 
 
 def _grid(case: str) -> tuple[Case, PublicGrid]:
+    from gridveil.casefile.find import read_case
+    from gridveil.casefile.to_network import to_network
+
     read = read_case(case)
     return read, to_network(read).grid
 
@@ -59,6 +64,8 @@ def init(
 ) -> None:
     """Make a ledger and its key; both are readable by you alone."""
     with reporting(as_json):
+        from gridveil.privacy.ledger import Ledger, default_path
+
         book = Ledger.init(ledger or default_path(), limit, anchor)
         if as_json:
             print_json({"status": "made", "ledger": str(book.path), "limit": limit})
@@ -89,6 +96,8 @@ def show(
 
 def _networks(history: History) -> Table:
     """One row for every network by its latest form."""
+    from gridveil.privacy.ledger import reach_words
+
     table = Table("network", "lines", "spent", "limit", "left", "counted up to")
     latest = {assets.name: assets for assets in history.networks.values()}
     for name, assets in latest.items():
@@ -126,10 +135,13 @@ def _entries(history: History) -> Table:
 
 
 def _show_case(book: Ledger, case: str, as_json: bool) -> None:
+    from gridveil.privacy.ledger import reach_words
+    from gridveil.publish.elements import corridor_buses, identities
+
     read, grid = _grid(case)
     found = book.accounts(book.assets(read.name, identities(grid)))
     corridors = corridor_buses(grid)
-    order = np.argsort(found.limit - found.spent, kind="stable")[:SHOWN]
+    order = (found.limit - found.spent).argsort(kind="stable")[:SHOWN]
     rows = [(corridors[index], float(found.spent[index]), float(found.limit[index])) for index in order]
     if as_json:
         elements = [{"corridor": list(who), "spent": spent, "limit": limit} for who, spent, limit in rows]
@@ -166,6 +178,9 @@ def set_limit(
 ) -> None:
     """Limit what may be spent on each line of CASE; releases beyond it are refused before anything is drawn."""
     with reporting(as_json):
+        from gridveil.cli.spending import open_ledger
+        from gridveil.publish.elements import identities
+
         read, grid = _grid(case)
         book = open_ledger(ledger, as_json)
         network: Assets = book.assets(read.name, identities(grid))
@@ -185,6 +200,8 @@ def backup(
 ) -> None:
     """Copy the ledger and its key, as they are at one moment."""
     with reporting(as_json):
+        from gridveil.privacy.keeping import backup as copy
+
         count = copy(_existing(ledger), target)
         if as_json:
             print_json({"status": "copied", "backup": str(target), "entries": count})
@@ -203,6 +220,9 @@ def restore_command(
 ) -> None:
     """Put a backup in the place of a ledger that is missing or damaged; what was there is kept as *.replaced."""
     with reporting(as_json):
+        from gridveil.privacy.keeping import restore
+        from gridveil.privacy.ledger import Ledger, default_path
+
         where = ledger or default_path()
         missing = restore(source, where, lost)
         count = len(Ledger.open(where).entries())
@@ -221,6 +241,10 @@ def migrate_command(
 ) -> None:
     """Take over a ledger of the first version, which counted networks by their buses, into a new one."""
     with reporting(as_json):
+        from gridveil.privacy.keeping import Known, migrate
+        from gridveil.privacy.ledger import default_path
+        from gridveil.publish.elements import former_shape, identities
+
         networks = []
         for case in cases:
             read, grid = _grid(case)

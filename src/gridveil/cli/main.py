@@ -1,4 +1,4 @@
-"""The entry point: collects the commands."""
+"""The entry point: what all commands have in common."""
 
 from __future__ import annotations
 
@@ -8,27 +8,14 @@ from typing import Annotated
 import typer
 
 from gridveil import __version__
-from gridveil.casefile.regular import DEFAULT_MB, MAX_SIZE
-from gridveil.cli.attack import attack
-from gridveil.cli.audit import audit
-from gridveil.cli.cases import cases
-from gridveil.cli.doctor import doctor
-from gridveil.cli.exposure import exposure
-from gridveil.cli.gap import gap
-from gridveil.cli.info import info
-from gridveil.cli.key import app as key
-from gridveil.cli.leakcheck import leakcheck
-from gridveil.cli.ledger import app as ledger
-from gridveil.cli.opf import opf
-from gridveil.cli.output import EXIT_HELP
-from gridveil.cli.profile import profile
-from gridveil.cli.release import release
-from gridveil.cli.report import figure, report
-from gridveil.cli.study import study
+from gridveil.cli.exits import EXIT_HELP
+from gridveil.cli.streams import open_streams
 from gridveil.cli.usage import Commands
-from gridveil.cli.verify import verify
-from gridveil.publish.spending import heed
+from gridveil.process.cores import no_core_files
+from gridveil.regular import DEFAULT_MB, MAX_SIZE
+from gridveil.requests import heed
 
+open_streams()
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
@@ -37,12 +24,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog=EXIT_HELP,
 )
-for command in (
-    opf, gap, info, cases, profile, release, verify, leakcheck, exposure, audit, attack, study, report, figure, doctor,
-):  # fmt: skip
-    app.command(epilog=EXIT_HELP)(command)
-app.add_typer(ledger, name="ledger")
-app.add_typer(key, name="key")
 
 
 def _version(wanted: bool) -> None:
@@ -77,7 +58,9 @@ def _set(name: str, value: str | None) -> None:
 
 
 def main() -> None:
-    """Run the command line. Requests to end are sentences too, and change nothing once a release is made."""
+    """Run the command line. Requests to end are sentences too, and change nothing once a release is made; and no crash
+    of any command leaves a network on disk."""
+    no_core_files()
     app(obj=heed())
 
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from gridveil.api import load, read_case
-from gridveil.api import solve_opf as api_solve_opf
-from gridveil.cli.output import Exit, err, out, print_json, reporting
-from gridveil.conic.relaxation import Formulation, Relaxation
-from gridveil.grid import Network
-from gridveil.nlp.opf import Solution, opf_model, solve_opf
-from gridveil.nlp.solver import Progress, SolverOptions, Status
+from gridveil.cli.exits import Exit
+from gridveil.cli.options import CaseArgument, JsonOption
+from gridveil.cli.output import err, out, print_json, reporting
+from gridveil.status import Status
 
-CaseArgument = Annotated[str, typer.Argument(metavar="CASE", help="A case file (.m), or the name of a shipped case.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gridveil.conic.relaxation import Formulation, Relaxation
+    from gridveil.grid import Network
+    from gridveil.nlp.opf import Solution
+    from gridveil.nlp.solver import Progress, SolverOptions
 
 
 def opf(
@@ -43,6 +44,10 @@ def opf(
 ) -> None:
     """Solve the AC optimal power flow of CASE and check the result independently."""
     with reporting(as_json):
+        from gridveil.casefile.find import load, read_case
+        from gridveil.nlp.opf import opf_model, solve_opf
+        from gridveil.nlp.solver import SolverOptions
+
         options = SolverOptions(
             max_iterations=max_iterations, max_seconds=max_seconds, library=ipopt, linear_solver=linear_solver
         )
@@ -59,7 +64,9 @@ def opf(
 
 
 def _relaxed(case: str, network: Network, formulation: str, options: SolverOptions, as_json: bool) -> NoReturn:
-    solved = api_solve_opf(network, options=options, formulation=cast(Formulation, formulation))
+    from gridveil.api import solve_opf
+
+    solved = solve_opf(network, options=options, formulation=cast("Formulation", formulation))
     if as_json:
         print_json({"case": case, **relaxation_record(solved), "buses": network.grid.n_bus})
     else:

@@ -8,61 +8,23 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from enum import IntEnum
-from io import TextIOWrapper
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
+from gridveil.cli.exits import Exit
+from gridveil.cli.streams import open_streams
 from gridveil.errors import CertificateFailed, GridVeilError, OtherFormat, RepairFailed, SolveError, Spent, unforeseen
-from gridveil.publish.spending import Ended
+from gridveil.requests import Ended
 
-
-def _open_streams() -> None:
-    """Have all three standard streams: no file that is opened later may take the place of one that is closed, where
-    stray output would be written into it. A terminal that lacks our characters shows others, and is no failure."""
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - lives as long as the process
-        elif isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
-
-
-_open_streams()
+open_streams()
 
 INTERNAL = "INTERNAL: compares with the original network; not for publication"
 
 # no emoji: a path such as root:x:0 is printed as it is
 out = Console(highlight=False, emoji=False)
 err = Console(stderr=True, highlight=False, emoji=False)
-
-
-class Exit(IntEnum):
-    """Exit codes of the command line."""
-
-    OK = 0
-    INTERNAL = 1
-    BAD_INPUT = 2
-    INFEASIBLE = 3
-    NOT_SOLVED = 4
-    CHECK_FAILED = 5
-    SPENT = 6
-    NOT_PRIVATE = 7
-    OTHER_FORMAT = 8
-
-
-EXIT_HELP = (
-    "Exit codes: 0 done; 1 internal failure; 2 bad input or usage; 3 infeasible; 4 not solved or not repaired; "
-    "5 a check failed; 6 no release, but its privacy is spent; 7 research, not private; 8 a bundle of a format that "
-    "this version does not read."
-)
 
 
 def print_json(record: Mapping[str, Any]) -> None:

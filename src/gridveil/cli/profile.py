@@ -8,13 +8,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from gridveil.api import load
-from gridveil.casefile.profile import profile_text
-from gridveil.cli.opf import CaseArgument
+from gridveil.cli.options import CaseArgument
 from gridveil.cli.output import out, reporting
 from gridveil.errors import ReleaseError
-from gridveil.files import write_whole
-from gridveil.grid.profile import make_profile
 
 
 def profile(
@@ -34,6 +30,11 @@ def profile(
             raise ReleaseError(f"--per {per} is unknown; give bus or network")
         if target.exists() and not force:
             raise ReleaseError(f"{target} exists; choose another file or give --force")
+        from gridveil.casefile.find import load
+        from gridveil.casefile.profile import profile_text
+        from gridveil.files import write_whole
+        from gridveil.grid.profile import make_profile
+
         grid = load(case).grid
         made = make_profile(grid, steps, rule, per_bus=per == "bus", low=low, high=high, seed=seed)
         try:

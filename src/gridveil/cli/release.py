@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from gridveil.api import read_case
-from gridveil.casefile.profile import read_profile
-from gridveil.cli.dry_run import print_dry_run
-from gridveil.cli.opf import CaseArgument, JsonOption
+from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption
 from gridveil.cli.output import print_json, reporting, say, telling
-from gridveil.cli.release_table import print_release
-from gridveil.cli.spending import ask, open_ledger, stages
 from gridveil.errors import ReleaseError
-from gridveil.privacy.ledger import Ledger, default_path
-from gridveil.privacy.noise import Noise, SeededNoise
-from gridveil.privacy.signature import read_private_key
-from gridveil.publish import bundle
-from gridveil.publish.elements import read_same_as
-from gridveil.publish.manifest import Publisher
-from gridveil.publish.pipeline import release as make_release
-from gridveil.publish.plan import Plan
-from gridveil.publish.preview import preview
-from gridveil.publish.release import Release
-from gridveil.publish.release import publisher as publisher_words
-from gridveil.sealed.split import split
-from gridveil.wall.certificate import stored
-from gridveil.wall.codec import to_plain
-from gridveil.wall.draw import EFFORT, Target
 from gridveil.wall.facts import SENSITIVITY, SHARE
+from gridveil.wall.target import EFFORT, Target
 
-LedgerOption = Annotated[
-    Path | None, typer.Option("--ledger", metavar="FILE", help="The ledger; by default the user's.")
-]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gridveil.privacy.ledger import Ledger
+    from gridveil.privacy.noise import Noise
+    from gridveil.privacy.signature import PrivateKey
+    from gridveil.publish.manifest import Publisher
+    from gridveil.publish.release import Release
 
 
 def release(
@@ -127,6 +112,17 @@ def release(
 ) -> None:
     """Release CASE: charge the ledger, draw once, repair behind the wall, certify, write the bundle."""
     with reporting(as_json):
+        from gridveil.casefile.find import read_case
+        from gridveil.casefile.profile import read_profile
+        from gridveil.cli import release_table
+        from gridveil.cli.dry_run import print_dry_run
+        from gridveil.cli.spending import ask, open_ledger, stages
+        from gridveil.publish import bundle, pipeline
+        from gridveil.publish.elements import read_same_as
+        from gridveil.publish.plan import Plan
+        from gridveil.publish.preview import preview
+        from gridveil.sealed.split import split
+
         plan = Plan(
             epsilon,
             alpha,
@@ -152,15 +148,14 @@ def release(
         used = plan.used(1 if horizon is None else len(horizon))
         known = None if same_as is None else read_same_as(same_as, network.grid)
         if dry_run:
-            where = ledger or default_path()
-            seen = preview(network, plan, Ledger.open(where) if Ledger.exists(where) else None, same_as=known)
+            seen = preview(network, plan, _existing(ledger), same_as=known)
             print_dry_run(case, plan, seen, len(used), 1 if horizon is None else len(horizon), as_json=as_json)
             return
         if out_dir is None:
             raise ReleaseError("--out is missing: give the directory of the bundle, or --dry-run")
         target_dir = bundle.check_target(out_dir, force=force)
         page = _page() if with_report else None
-        key = None if sign is None else read_private_key(sign)
+        key = None if sign is None else _key(sign)
         who = _publisher(publisher, contact, licence)
         book = None
         if noise is None:
@@ -180,31 +175,40 @@ def release(
                 context.obj()
 
         with stages(as_json) as progress:
-            made = make_release(
+            made = pipeline.release(
                 network, plan, book, noise, profile=horizon, deliver=deliver, confirmed=yes, same_as=known,
                 progress=progress,
             )  # fmt: skip
     with telling():
         if as_json:
-            print_json(
-                {
-                    "status": "released",
-                    "out": str(out_dir),
-                    **to_plain(stored(made.certificate)),
-                    "manifest": to_plain(made.manifest),
-                }
-            )
+            print_json(release_table.release_record(out_dir, made))
         else:
-            print_release(case, out_dir, made)
+            release_table.print_release(case, out_dir, made)
 
 
 def _publisher(name: str | None, contact: str | None, licence: str | None) -> Publisher | None:
     """Checked before anything is charged."""
+    from gridveil.publish.release import publisher as publisher_words
+
     if name is not None:
         return publisher_words(name, contact, licence)
     if contact is not None or licence is not None:
         raise ReleaseError("--contact and --licence are those of a publisher; give --publisher too")
     return None
+
+
+def _existing(path: Path | None) -> Ledger | None:
+    """The ledger if there is one: to look into it makes none."""
+    from gridveil.privacy.ledger import Ledger, default_path
+
+    where = path or default_path()
+    return Ledger.open(where) if Ledger.exists(where) else None
+
+
+def _key(file: Path) -> PrivateKey:
+    from gridveil.privacy.signature import read_private_key
+
+    return read_private_key(file)
 
 
 def _page() -> Callable[[Release], str]:
@@ -218,6 +222,8 @@ def _page() -> Callable[[Release], str]:
 
 def _noise(research: bool, seed: int | None) -> Noise | None:
     """`None` means the exact sampler; a seed is refused for anything but research."""
+    from gridveil.privacy.noise import SeededNoise
+
     if research:
         return SeededNoise(0 if seed is None else seed)
     if seed is not None:

@@ -1,8 +1,9 @@
-"""How a release and its checks look on a terminal."""
+"""How a release and its checks look on a terminal, and as one object for programs."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -12,7 +13,14 @@ from gridveil.cli.output import out
 from gridveil.publish import bundle
 from gridveil.publish.describe import RESEARCH, within
 from gridveil.publish.release import Release
-from gridveil.wall.certificate import worst_of_steps
+from gridveil.wall.certificate import stored, worst_of_steps
+from gridveil.wall.codec import to_plain
+
+
+def release_record(target: Path, made: Release) -> dict[str, Any]:
+    """What JSON says of a release."""
+    certificate, manifest = to_plain(stored(made.certificate)), to_plain(made.manifest)
+    return {"status": "released", "out": str(target), **certificate, "manifest": manifest}
 
 
 def print_release(case: str, target: Path, made: Release) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from gridveil.cli.opf import JsonOption
+from gridveil.cli.options import JsonOption
 from gridveil.cli.output import out, print_json, reporting
 
 DirectoryArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Results that `gridveil study` wrote.")]

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import typer
 from rich.markup import escape
 
 from gridveil.cli.output import err, say
-from gridveil.privacy.ledger import DEFAULT_LIMIT, Ledger, default_path
-from gridveil.publish.preview import Preview
+from gridveil.privacy.ledger import Ledger, default_path
+from gridveil.privacy.limit import DEFAULT_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from gridveil.publish.preview import Preview
 
 SECONDS = 10.0
 """Between lines about work that goes on, where there is no terminal."""
@@ -45,7 +50,10 @@ def ask(preview: Preview, *, yes: bool, as_json: bool) -> bool:
         return yes
     for question in preview.questions:
         say(f"[bold yellow]?[/] {escape(question)}")
-    return typer.confirm("spend it?", err=True)
+    try:
+        return typer.confirm("spend it?", err=True)
+    except typer.Abort:  # Ctrl-C or the end of the input
+        return False
 
 
 @contextmanager

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from gridveil.cli.opf import JsonOption
-from gridveil.cli.output import Exit, err, out, print_json, reporting
+from gridveil.cli.exits import Exit
+from gridveil.cli.options import JsonOption
+from gridveil.cli.output import err, out, print_json, reporting
 from gridveil.errors import StudyError
-from gridveil.study.catalogue import STUDIES
-from gridveil.study.catalogue import study as find
-from gridveil.study.declare import Setting, Study
 
 if TYPE_CHECKING:
+    from gridveil.study.declare import Setting, Study
     from gridveil.study.runner import Summary
 
 TlsOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Credentials for the scheduler (PEM).")]
@@ -53,6 +51,10 @@ def study(
         if name is None:
             _print_studies(as_json)
             return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        from gridveil.study.catalogue import study as find
+
         chosen = find(name)
         try:
             from gridveil.study.cluster import credentials_of
@@ -103,6 +105,8 @@ def _settings(study: Study, given: list[str]) -> dict[str, tuple[Setting, ...]]:
 
 
 def _print_studies(as_json: bool) -> None:
+    from gridveil.study.catalogue import STUDIES
+
     if as_json:
         names = [
             {"name": one.name, "title": one.title, "paper": one.paper, "draws": one.draws} for one in STUDIES.values()

@@ -1,24 +1,63 @@
-"""Commands that were called wrongly, for programs: with --json among the arguments, one object says what was wrong."""
+"""All commands: each is loaded when it is called or listed; called wrongly with --json, it says so in one object."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
 
-from gridveil.cli.output import reporting
+from gridveil.cli.exits import EXIT_HELP
 from gridveil.errors import GridVeilError
+
+COMMANDS = {
+    "opf": "opf",
+    "gap": "gap",
+    "info": "info",
+    "cases": "cases",
+    "profile": "profile",
+    "release": "release",
+    "verify": "verify",
+    "leakcheck": "leakcheck",
+    "exposure": "exposure",
+    "audit": "audit",
+    "attack": "attack",
+    "study": "study",
+    "report": "report",
+    "figure": "report",
+    "doctor": "doctor",
+    "ledger": "ledger",
+    "key": "key",
+}
+"""In which file of this room each command is: a function of its name, or an `app` of several."""
 
 
 class Commands(TyperGroup):
     """All commands; those who asked for JSON get errors of usage as JSON too."""
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            self.commands[cmd_name] = _command(cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in COMMANDS:  # Typer suggests what is loaded
+            for name in COMMANDS:
+                self.get_command(ctx, name)
+        return super().resolve_command(ctx, args)
+
     def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> Any:
         given = sys.argv[1:] if args is None else list(args)
         if "--json" not in given or not named.get("standalone_mode", True):
             return super().main(args, *rest, **named)
+        from gridveil.cli.output import reporting
+
         with reporting(True):
             try:
                 code = super().main(given, *rest, **{**named, "standalone_mode": False})
@@ -28,3 +67,14 @@ class Commands(TyperGroup):
                     raise
                 raise GridVeilError(error.format_message()) from None
         return sys.exit(code if isinstance(code, int) else 0)
+
+
+def _command(name: str) -> Any:
+    module = import_module(f"gridveil.cli.{COMMANDS[name]}")
+    app = getattr(module, "app", None)
+    if app is None:
+        app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        app.command(name, epilog=EXIT_HELP)(getattr(module, name))
+    command = typer.main.get_command(app)
+    command.name = name
+    return command

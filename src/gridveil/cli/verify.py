@@ -13,16 +13,16 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from gridveil.check.verdict import Verdict
 from gridveil.cli.checks import check_rows, print_unused
-from gridveil.cli.output import EXIT_HELP, INTERNAL, Exit, out, print_json, reporting
-from gridveil.report.verification import verify as verify_bundle
-from gridveil.wall.codec import to_plain
+from gridveil.cli.exits import EXIT_HELP, Exit
+from gridveil.cli.options import JsonOption
+from gridveil.cli.output import INTERNAL, out, print_json, reporting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gridveil.check.steps import StepComparison
+    from gridveil.check.verdict import Verdict
 
 
 def verify(
@@ -40,13 +40,15 @@ def verify(
         str | None,
         typer.Option(metavar="CASE", help="For the operator: compare every step with the original, too. INTERNAL."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Check a release without the secret: what you recompute, what is the publisher's word, what nobody can check.
 
     Exit 0 if all that was recomputed holds. That the release is private is the publisher's word in any case.
     """
     with reporting(as_json):
+        from gridveil.report.verification import verify as verify_bundle
+
         verdict = verify_bundle(bundle, publisher=publisher, quick=quick)
         internal = _compared(bundle, against) if against is not None and verdict.passed else ()
         code = _exit(verdict)
@@ -67,7 +69,7 @@ def verify(
 
 
 def _compared(bundle: Path, against: str) -> Sequence[StepComparison]:
-    from gridveil.api import load
+    from gridveil.casefile.find import load
     from gridveil.check.steps import compare_steps
 
     return compare_steps(load(against), bundle)
@@ -80,6 +82,8 @@ def _exit(verdict: Verdict) -> Exit:
 
 
 def _record(verdict: Verdict, code: Exit) -> dict[str, Any]:
+    from gridveil.wall.codec import to_plain
+
     status = {Exit.OK: "verified", Exit.NOT_PRIVATE: "not private"}.get(code, "rejected")
     recomputed = [{**to_plain(one), "name": one.name, "meaning": one.meaning} for one in verdict.checks]
     return {

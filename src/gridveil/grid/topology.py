@@ -10,13 +10,23 @@ from gridveil.grid.network import PublicGrid
 
 def islands(grid: PublicGrid) -> IntArray:
     """Island number of every bus, 0.. in the order of each island's first bus."""
-    from scipy.sparse import coo_array  # noqa: PLC0415 - who only judges a point needs no SciPy
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+    return np.unique(components(grid.n_bus, grid.lines.bus_from, grid.lines.bus_to), return_inverse=True)[1]
 
-    ends = (grid.lines.bus_from, grid.lines.bus_to)
-    links = coo_array((np.ones(grid.n_line, dtype=np.int8), ends), shape=(grid.n_bus, grid.n_bus))
-    _, label = connected_components(links, directed=False)
-    return np.unique(label, return_inverse=True)[1].astype(np.int64)
+
+def components(count: int, one: IntArray, two: IntArray) -> IntArray:
+    """For each of `count` points, the first that the links between `one` and `two` join it to.
+
+    In each round every group takes the lowest name among its own and its neighbours', and all then look up what the
+    bearer of their name is called by now.
+    """
+    name = np.arange(count)
+    while not np.array_equal(name[one], name[two]):
+        lowest = np.minimum(name[one], name[two])
+        np.minimum.at(name, name[one], lowest)
+        np.minimum.at(name, name[two], lowest)
+        while not np.array_equal(name, further := name[name]):
+            name = further
+    return name
 
 
 def reference_buses(grid: PublicGrid, island: IntArray) -> IntArray:

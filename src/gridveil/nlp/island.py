@@ -12,7 +12,6 @@ negative demand feeds in; it may be curtailed, and counts as no load.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import numpy as np
 from scipy.optimize import linprog
@@ -25,14 +24,8 @@ from gridveil.nlp.blocks import OBJECTIVE, SwitchedShuntBlock
 from gridveil.nlp.opf import JUDGED
 from gridveil.nlp.power_flow import Demand, PowerFlow, line_numbers, power_flow, set_bounds, set_flat_start
 from gridveil.nlp.problem import Evaluator, Layout, LinearTerms, Problem, build
+from gridveil.nlp.rules import Rules
 from gridveil.nlp.solver import Bounds, SolverOptions, Start, Status
-
-
-class Rules(StrEnum):
-    """What the operator may do after an attack."""
-
-    SWITCHABLE = "switchable"
-    LITERAL = "literal"
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,8 +55,9 @@ class Solution:
     """The end of an AC-OPF: its status, and the last point, which where that is `optimal` `grid.physics` has judged.
 
     `multipliers` has an array per row name (and per bound, as `vm_lower`, `vm_upper`, ...), by bus, generator or line;
-    the Lagrangian is cost + Σ multiplier·row, so `balance_p` is the marginal cost of serving demand. `end` has them
-    in the order of the problem, for another solve to go on from. Linear algebra is all the time that was not spent in functions and derivatives.
+    the Lagrangian is cost + Σ multiplier·row, so `balance_p` is the marginal cost of serving demand. `end` has them in
+    the order of the problem, for another solve to go on from. Linear algebra is all the time that was not spent in
+    functions and derivatives.
     """
 
     status: Status

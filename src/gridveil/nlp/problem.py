@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
 
 from gridveil.arrays import FloatArray, IntArray
 from gridveil.nlp.blocks import NO_ROW, OBJECTIVE, Block
+from gridveil.nlp.sparse import Sparse, sparse
 
 
 class Layout:
@@ -55,15 +55,15 @@ class Problem:
     rows: Layout
     blocks: tuple[Block, ...]
     constant: float
-    row_matrix: csr_array
+    row_matrix: Sparse
     gradient_columns: IntArray
     jacobian_rows: IntArray
     jacobian_columns: IntArray
     jacobian_constant: FloatArray
-    jacobian_matrix: csr_array
+    jacobian_matrix: Sparse
     hessian_rows: IntArray
     hessian_columns: IntArray
-    hessian_matrix: csr_array
+    hessian_matrix: Sparse
 
     @property
     def n_variable(self) -> int:
@@ -135,8 +135,7 @@ class Evaluator:
         self._weight[1:-1] = multipliers
         for block, state, out in zip(self.problem.blocks, self._states, self._curvatures, strict=True):
             block.hessian(state, self._weight[block.rows], out)
-        result: FloatArray = self.problem.hessian_matrix @ self._curvature
-        return result
+        return self.problem.hessian_matrix @ self._curvature
 
 
 def _buffer(shapes: Sequence[tuple[int, ...]], extra: int = 0) -> tuple[FloatArray, list[FloatArray]]:
@@ -171,7 +170,7 @@ def build(
         rows=rows,
         blocks=blocks,
         constant=constant,
-        row_matrix=_row_matrix(blocks, joined, (rows.size, n)),
+        row_matrix=_row_matrix(blocks, joined, rows.size),
         gradient_columns=(key % n)[:objective_entries],
         jacobian_rows=(key // n)[objective_entries:] - 1,
         jacobian_columns=(key % n)[objective_entries:],
@@ -183,19 +182,19 @@ def build(
     )
 
 
-def _row_matrix(blocks: Sequence[Block], linear: LinearTerms, shape: tuple[int, int]) -> csr_array:
+def _row_matrix(blocks: Sequence[Block], linear: LinearTerms, height: int) -> Sparse:
     """[S A]: what takes (φ, x) to the rows."""
     target = np.concatenate([np.zeros(0, np.int64), *(block.rows.ravel() for block in blocks)])
     used = np.flatnonzero(target != NO_ROW)
     values = np.concatenate([np.ones(len(used)), linear.coefficients])
     rows = np.concatenate([target[used], linear.rows])
     columns = np.concatenate([used, len(target) + linear.columns])
-    return coo_array((values, (rows, columns)), shape=(shape[0], len(target) + shape[1])).tocsr()
+    return sparse(height, rows, columns, values)
 
 
-def _sum_matrix(entries: _Entries, place: IntArray, count: int) -> csr_array:
+def _sum_matrix(entries: _Entries, place: IntArray, count: int) -> Sparse:
     """What takes the blocks' dense derivatives to the `count` entries of a sparse pattern."""
-    return coo_array((entries.coefficients, (place, entries.sources)), shape=(count, entries.n_source)).tocsr()
+    return sparse(count, place, entries.sources, entries.coefficients)
 
 
 @dataclass(frozen=True)
@@ -206,7 +205,6 @@ class _Entries:
     columns: IntArray
     sources: IntArray
     coefficients: FloatArray
-    n_source: int
 
 
 def _jacobian_entries(blocks: Sequence[Block]) -> _Entries:
@@ -220,7 +218,7 @@ def _jacobian_entries(blocks: Sequence[Block]) -> _Entries:
             for columns, coefficient in block.locals[local]:
                 parts.append((block.rows[k][kept], columns[kept], source, np.full(len(kept), coefficient)))
         offset += block.depends.size * n
-    return _join(parts, offset)
+    return _join(parts)
 
 
 def _hessian_entries(blocks: Sequence[Block]) -> _Entries:
@@ -239,12 +237,12 @@ def _hessian_entries(blocks: Sequence[Block]) -> _Entries:
                     lower = (np.maximum(one, two), np.minimum(one, two))
                     parts.append((*lower, source, factor_one * factor_two * twice))
         offset += len(block.pairs) * n
-    return _join(parts, offset)
+    return _join(parts)
 
 
-def _join(parts: Sequence[tuple[IntArray, IntArray, IntArray, FloatArray]], n_source: int) -> _Entries:
+def _join(parts: Sequence[tuple[IntArray, IntArray, IntArray, FloatArray]]) -> _Entries:
     if not parts:
         none = np.zeros(0, np.int64)
-        return _Entries(none, none, none, np.zeros(0), n_source)
+        return _Entries(none, none, none, np.zeros(0))
     rows, columns, sources, coefficients = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return _Entries(rows, columns, sources, coefficients, n_source)
+    return _Entries(rows, columns, sources, coefficients)

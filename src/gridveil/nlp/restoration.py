@@ -21,8 +21,9 @@ from gridveil.grid.network import Network
 from gridveil.grid.parts import generators_at, part, without
 from gridveil.grid.physics import Violations
 from gridveil.grid.topology import islands
-from gridveil.nlp.island import Energised, Rules, State, dark, energise, judge, load, served
+from gridveil.nlp.island import Energised, State, dark, energise, judge, load, served
 from gridveil.nlp.opf import JUDGED
+from gridveil.nlp.rules import Rules
 from gridveil.nlp.solver import SolverOptions, Status
 
 ServedBound = Callable[[Network], float]

@@ -26,11 +26,10 @@ from gridveil.files import require_room
 from gridveil.privacy.chain import Chain, Entry, Unanchored
 from gridveil.privacy.composition import Accounts, Assets, Charge, Within, accounts
 from gridveil.privacy.keyfile import KeyFile
+from gridveil.privacy.limit import DEFAULT_LIMIT
 
 ROOM = 16 * 2**20
 """Bytes that must be free beside the database: one draw of the largest network takes 5 MB."""
-DEFAULT_LIMIT = 10.0
-"""What an asset may spend in a ledger that was made without saying otherwise."""
 
 
 @dataclass(frozen=True)

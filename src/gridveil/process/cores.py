@@ -26,6 +26,15 @@ _before: list[_State] = []
 """How it was before the first came in, once for each who is in; the last to leave restores it."""
 
 
+def no_core_files() -> None:
+    """For the rest of this process and for all that it starts. A limit of one byte keeps even the handlers from a dump
+    that do not mind a limit of none; debuggers and tools that watch a process by its user go on working."""
+    if sys.platform != "win32":
+        with suppress(OSError, ValueError):
+            hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+            resource.setrlimit(resource.RLIMIT_CORE, (1 if hard else 0, hard))
+
+
 @contextmanager
 def core_dumps_off() -> Iterator[None]:
     """This process leaves no core while anyone is in here, whatever thread, and is afterwards as it was.

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gridveil.errors import ReleaseError
-from gridveil.files import require_room, write_whole
-from gridveil.publish.staging import staged, tidy, try_out
+from gridveil.files import require_room
+from gridveil.publish.staging import staged, tidy, try_out, write_staged
 
 NETWORK, CERTIFICATE, MANIFEST, PROFILE = "released.m", "certificate.json", "manifest.json", "profile.csv"
 REPORT, SIGNATURE = "report.html", "manifest.json.sig"
@@ -73,11 +73,7 @@ def _check_replaced(target: Path) -> None:
 def write_files(target: Path, files: Mapping[str, bytes]) -> None:
     """Write a bundle of files by their names."""
     if is_archive(target):
-        try:
-            target.absolute().parent.mkdir(parents=True, exist_ok=True)
-            write_whole(target, packed(files))
-        except OSError as error:
-            raise ReleaseError(f"{target} could not be written ({error.strerror})") from error
+        write_staged(target, packed(files))
         return
     with staged(target) as staging:
         for name, data in files.items():

@@ -13,8 +13,8 @@ from msgspec import Meta, Struct
 
 from gridveil.errors import OtherFormat, ReleaseError
 from gridveil.wall.codec import from_json, json_schema
-from gridveil.wall.draw import Target
 from gridveil.wall.facts import Fact
+from gridveil.wall.target import Target
 
 LARGEST = 1e18
 """No number of a manifest is larger."""

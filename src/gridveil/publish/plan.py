@@ -12,9 +12,10 @@ from gridveil.arrays import FloatArray, IntArray
 from gridveil.errors import PrivacyError, ReleaseError
 from gridveil.grid import LineKind, PublicGrid
 from gridveil.grid.profile import equally_spaced
-from gridveil.wall.draw import EFFORT, Fidelity, Target
+from gridveil.wall.draw import Fidelity
 from gridveil.wall.facts import DIGITS, SENSITIVITY, SHARE, Source
 from gridveil.wall.mechanisms import PUBLISHED, MechanismWords, mechanism_words
+from gridveil.wall.target import EFFORT, LEAST_EFFORT, Target
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,10 @@ class Plan:
             raise ReleaseError(f"{self.steps} steps cannot be used; give 1 or more")
         if self.loss_within is not None and not (isfinite(self.loss_within) and self.loss_within > 1):
             raise ReleaseError("losses can be kept within a factor above 1, such as 1.5")
-        if not (isfinite(self.effort) and self.effort > 0):
-            raise ReleaseError("the effort is a positive number of AC-OPFs, such as 5000")
+        if not (isfinite(self.effort) and self.effort >= LEAST_EFFORT):
+            raise ReleaseError(
+                f"the effort is a number of AC-OPFs from {LEAST_EFFORT:g} on, which most repairs need, such as 5000"
+            )
         if self.target not in tuple(Target):
             raise ReleaseError(f"there is no target '{self.target}'; choose {', '.join(Target)}")
         self._check_cost()

@@ -7,7 +7,8 @@ from math import log
 
 from gridveil.errors import BudgetExceeded, PrivacyError
 from gridveil.privacy.composition import Accounts, Assets, Charge, accounts
-from gridveil.privacy.ledger import DEFAULT_LIMIT, Ledger, refusal
+from gridveil.privacy.ledger import Ledger, refusal
+from gridveil.privacy.limit import DEFAULT_LIMIT
 from gridveil.publish.describe import stays_public
 from gridveil.publish.elements import SameAs, identities
 from gridveil.publish.plan import Plan

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 from gridveil.errors import CertificateFailed, GridVeilError, LedgerError, RepairFailed, Spent, unforeseen
 from gridveil.privacy.composition import Assets, Charge
 from gridveil.privacy.ledger import Charged, Ledger, Receipt
+from gridveil.requests import Ended, deferring, heeding
 
 RELEASED, FAILED = "released", "failed"
-
-
-class Ended(BaseException):
-    """The process was told to end. No error that somebody may want to catch on the way."""
 
 
 @dataclass(eq=False)
@@ -112,62 +106,3 @@ def _keep_outcome(purse: Purse, outcome: str, reason: str | None) -> None:
     with suppress(Exception):
         if purse.ledger is not None and purse.receipts:
             purse.ledger.record_outcome(purse.receipts[0].entry, outcome, reason)
-
-
-@contextmanager
-def heeding() -> Iterator[Callable[[], None]]:
-    """Let a request to end pass as an exception, so that it can be told what was spent; once: more of them change
-    nothing of that. Nor does any after the call of what is given: then it is settled how this ends."""
-    end, settle = _once()
-    with _handling(end):
-        yield settle
-
-
-def heed() -> Callable[[], None]:
-    """As `heeding`, for the rest of the process: a command whose end is settled is let go to it."""
-    end, settle = _once()
-    for number in _requests():
-        signal.signal(number, end)
-    return settle
-
-
-def _once() -> tuple[Callable[[int, FrameType | None], None], Callable[[], None]]:
-    said = list[int]()
-
-    def end(number: int, frame: FrameType | None) -> None:
-        said.append(number)
-        if len(said) == 1:
-            _raise(number)
-
-    return end, lambda: said.append(0)
-
-
-@contextmanager
-def deferring() -> Iterator[None]:
-    """Keep a request to end until this is over."""
-    said = list[int]()
-    with _handling(lambda number, _: said.append(number)):
-        yield
-    if said:
-        _raise(said[0])
-
-
-def _raise(number: int) -> NoReturn:
-    raise KeyboardInterrupt if number == signal.SIGINT else Ended(f"interrupted by signal {number}")
-
-
-@contextmanager
-def _handling(handler: Any) -> Iterator[None]:
-    """A handler of requests to end; only the main thread may have any."""
-    with ExitStack() as stack:
-        for number in _requests():
-            stack.callback(signal.signal, number, signal.signal(number, handler))
-        yield
-
-
-def _requests() -> list[int]:
-    """The signals that ask to end. Whoever has this process ignore one (nohup) means it to go on."""
-    if threading.current_thread() is not threading.main_thread():
-        return []
-    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP", "SIGINT")]
-    return [one for one in numbers if one is not None and signal.getsignal(one) not in (None, signal.SIG_IGN)]

@@ -1,8 +1,8 @@
-"""A directory that appears whole or not at all, and what is left of those that never did.
+"""A bundle that appears whole or not at all, and what is left of those that never did.
 
-Everything is written into a staging directory beside the target, which then takes its name. While its process lives it
-holds a lock on it; a staging directory without one is what a killed process left, and the next release removes it. A
-bundle that was being replaced when its process died is put back.
+Everything is written into a staging directory beside the target, from which the bundle then takes its name. While its
+process lives it holds a lock on it, which nobody else can reach; a staging directory without one is what a killed
+process left, and the next release removes it. A bundle that was being replaced when its process died is put back.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gridveil.errors import ReleaseError
-from gridveil.files import sync_directory
+from gridveil.files import by_umask, sync_directory, write_whole
 from gridveil.process.system import exchange
 
 if sys.platform != "win32":  # nothing is locked there, and so nothing is removed
     import fcntl
 
 PREFIX = ".gridveil."
+OLD = "old"
+"""Within a staging directory: where a bundle waits that is being replaced."""
 
 
 @contextmanager
@@ -39,7 +41,7 @@ def staged(target: Path) -> Iterator[Path]:
                 with file.open("rb") as stream:
                     os.fsync(stream.fileno())
             sync_directory(new)
-            new.chmod(0o755)
+            new.chmod(by_umask(0o777))
             if not (target.exists() and exchange(new, target)):  # at any moment one of the two is in place
                 _replace(new, target, retired)
             sync_directory(parent)
@@ -47,24 +49,43 @@ def staged(target: Path) -> Iterator[Path]:
         raise ReleaseError(f"{target} could not be written ({error.strerror})") from error
 
 
+def write_staged(target: Path, data: bytes) -> None:
+    """One file, likewise."""
+    try:
+        target.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with _held(target.absolute().parent) as staging:
+            new = staging / "new"
+            write_whole(new, data)
+            new.replace(target)
+            sync_directory(target.absolute().parent)
+    except OSError as error:
+        raise ReleaseError(f"{target} could not be written ({error.strerror})") from error
+
+
 def _replace(new: Path, target: Path, retired: Path) -> None:
     """In two steps, where the system cannot exchange; a failure between them that leaves us running is undone."""
+    old = retired / OLD / target.name
     if target.exists():
-        target.rename(retired / target.name)
+        old.parent.mkdir()
+        target.rename(old)
     try:
         new.rename(target)
     except BaseException:
-        if (retired / target.name).exists() and not target.exists():
-            (retired / target.name).rename(target)
+        if old.exists() and not target.exists():
+            old.rename(target)
         raise
 
 
 @contextmanager
 def _held(parent: Path) -> Iterator[Path]:
     """A fresh directory with a lock on it, removed at the end."""
-    with _alone(parent):  # nobody tidies between its making and its lock
+    while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-        handle = _lock(folder)
+        try:
+            handle = _lock(folder)
+        except FileNotFoundError:  # somebody has tidied between its making and its lock, or is about to
+            continue
+        break
     try:
         yield folder
     finally:
@@ -75,21 +96,23 @@ def _held(parent: Path) -> Iterator[Path]:
 
 def tidy(parent: Path) -> None:
     """Remove what dead processes left here; what they were replacing is put back if nothing has taken its place."""
-    with _alone(parent):
-        for folder in parent.glob(f"{PREFIX}*"):
-            if not folder.is_dir() or folder.is_symlink():
-                continue
+    for folder in parent.glob(f"{PREFIX}*"):
+        if not folder.is_dir() or folder.is_symlink():
+            continue
+        try:
             handle = _lock(folder)
-            if handle is None:  # its process lives
-                continue
-            try:
-                with suppress(OSError):
-                    for kept in folder.iterdir():
-                        if kept.name != "new" and not (parent / kept.name).exists():
-                            kept.rename(parent / kept.name)
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(handle)
+        except OSError:  # its process lives, another one tidies, or it is another user's
+            continue
+        if handle is None:
+            continue
+        try:
+            with suppress(OSError):
+                for kept in (folder / OLD).iterdir():
+                    if not (parent / kept.name).exists():
+                        kept.rename(parent / kept.name)
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(handle)
 
 
 def try_out(parent: Path) -> None:
@@ -98,32 +121,25 @@ def try_out(parent: Path) -> None:
         pass
 
 
-@contextmanager
-def _alone(parent: Path) -> Iterator[None]:
-    """One process at a time makes or tidies staging directories here."""
-    if sys.platform == "win32":
-        yield
-        return
-    handle = os.open(parent, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file system without locks: there nothing counts as left behind either
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
 def _lock(folder: Path) -> int | None:
-    """A handle that holds the directory, or `None` if another process does."""
+    """A handle that holds the directory; `None` where nothing can be held, and so nothing counts as left behind.
+
+    `FileNotFoundError` if another process holds it, or has removed it.
+    """
     if sys.platform == "win32":
         return None
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # gone meanwhile
-        return None
+    handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+        if os.path.samestat(folder.stat(), os.fstat(handle)):
+            return handle
+    except BlockingIOError:
         os.close(handle)
+        raise FileNotFoundError(folder) from None
+    except OSError as error:
+        os.close(handle)
+        if isinstance(error, FileNotFoundError):
+            raise
         return None
-    return handle
+    os.close(handle)
+    raise FileNotFoundError(folder)

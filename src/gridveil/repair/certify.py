@@ -39,7 +39,7 @@ def certify(
     checks, used = list[Check](), list[UsedStep]()
     model = opf_model(grid)
     tolerance = promised(snapshots, fidelity)
-    known = multipliers or [None] * len(points)
+    known: Sequence[Multipliers | None] = multipliers or [None] * len(points)
     for snapshot, written, allowed, at in zip(snapshots, points, tolerance, known, strict=True):
         demand = Demand(snapshot.pd, snapshot.qd)
         step = snapshot.step if len(points) > 1 else None

@@ -27,7 +27,6 @@ from gridveil.nlp.solver import Bounds, Outcome, Patience, SolverOptions, Start
 from gridveil.repair.bounds import Box
 from gridveil.wall.draw import Fidelity, Snapshot
 
-
 STILL = 0.01
 """Per unit: a projection whose violation is less than this is let go on."""
 

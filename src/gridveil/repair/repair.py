@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gridveil.arrays import FloatArray
 from gridveil.errors import RepairFailed
 from gridveil.grid import LineParameters, OperatingPoint, PublicGrid
 from gridveil.nlp.solver import Status
@@ -195,10 +196,10 @@ class Bench:
         return parameter_box(self.grid, self.noisy, self._factor(widening)).outside(lines) <= EQUAL
 
 
-def _lower(aim: Sequence[Aim], away: Sequence[float], promise: Promise) -> list[Aim] | None:
+def _lower(aim: Sequence[Aim], away: FloatArray, promise: Promise) -> list[Aim] | None:
     """Aim lower where the AC-OPF ended in a dearer optimum than the projection's dispatch; `None` if that is no help."""
     result = []
-    for one, far, tolerance in zip(aim, away, promise.tolerance.tolist(), strict=True):
+    for one, far, tolerance in zip(aim, away.tolist(), promise.tolerance.tolist(), strict=True):
         over = far - tolerance
         result.append(Aim(one.below, one.above - over - 0.1 * tolerance) if over > 0 else one)
     return result if result != list(aim) and all(one.above > -one.below for one in result) else None

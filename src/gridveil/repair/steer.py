@@ -13,9 +13,9 @@ cost has kinks; what a step that failed has shown of the other side of one is ke
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
 
 from gridveil.arrays import FloatArray
+from gridveil.repair.nnls import nnls
 
 INSIDE = 0.8
 """Share of the tolerance that a step aims at."""

@@ -17,7 +17,8 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Patience, SolverOptions, Status
 from gridveil.repair.bounds import Box, parameter_box
 from gridveil.repair.shrinkage import Shrunk, shrink_lines
-from gridveil.wall.draw import SIGNIFICANT, Fidelity, NoisyLines, Target
+from gridveil.wall.draw import SIGNIFICANT, Fidelity, NoisyLines
+from gridveil.wall.target import Target
 
 LARGE = 1000
 """Buses from which on a solve needs more iterations, and its progress says more than their number."""

@@ -19,8 +19,9 @@ from gridveil.repair.estimate import Solved, estimate
 from gridveil.repair.repair import repair
 from gridveil.repair.shrinkage import Shrunk
 from gridveil.repair.trial import Trial, drawn_trial, shrunk_trial, solve_all
-from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot, Target
+from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import SENSITIVITY, SHARE
+from gridveil.wall.target import Target
 
 Told = Callable[[float], None]
 

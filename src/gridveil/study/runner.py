@@ -19,7 +19,7 @@ from uuid import uuid4
 from distributed import Client, KilledWorker, as_completed, wait
 from distributed.security import Security
 
-from gridveil.api import load
+from gridveil.casefile.find import load
 from gridveil.errors import StudyError
 from gridveil.grid import Network
 from gridveil.study.cluster import connected, credentials

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray, check_length, frozen
 from gridveil.grid import LineParameters, Multipliers, OperatingPoint
+from gridveil.wall.target import EFFORT, Target
 
 SIGNIFICANT = 9
 """Digits of released parameters."""
@@ -82,17 +82,6 @@ class NoisyLines:
     def lines(self) -> LineParameters:
         """The noisy values as lines."""
         return LineParameters(self.g, self.b, self.bc)
-
-
-EFFORT = 5000.0
-"""AC-OPFs that a repair may cost unless the plan says otherwise: far beyond the 60 to 400 of the dearest on record."""
-
-
-class Target(StrEnum):
-    """What a repair stays near to: the values as drawn, or shrunk towards what public data say of them."""
-
-    DRAWN = "drawn"
-    SHRUNK = "shrunk"
 
 
 @dataclass(frozen=True)
