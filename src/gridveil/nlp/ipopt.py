@@ -272,8 +272,6 @@ class _Callbacks:
         if infeasibility < BETTER * self.least:
             self.least, self.since = infeasibility, iteration
         if self.patience is not None:
-            above, by, stalled = self.patience
-            self.halted |= iteration == by and infeasibility > above
-            self.halted |= stalled is not None and self.least > above and iteration - self.since >= stalled
+            self.halted |= self.least > self.patience.above and iteration - self.since >= self.patience.iterations
         if self.progress is not None:
             self.progress(iteration, infeasibility)

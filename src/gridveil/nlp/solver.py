@@ -27,12 +27,11 @@ class Bounds:
 
 
 class Patience(NamedTuple):
-    """When a start is given up: while its constraints are violated by more than `above` at iteration `by`, or have not
-    been violated less by a tenth for `stalled` iterations."""
+    """When a start is given up: while its constraints are violated by more than `above` (p.u.), and have not been
+    violated less by a tenth for so many iterations."""
 
     above: float
-    by: int | None = None
-    stalled: int | None = None
+    iterations: int
 
 
 @dataclass(frozen=True)

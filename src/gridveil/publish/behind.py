@@ -6,7 +6,7 @@ from what the ledger kept of its draw (`check/audit.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
@@ -21,7 +21,7 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.ledger import Receipt
 from gridveil.privacy.noise import Noise
 from gridveil.publish import bundle
-from gridveil.publish.costs import aimed_costs, aimed_losses, levels, worth_asking
+from gridveil.publish.costs import aimed_costs, aimed_losses, fused, nearer, worth_asking
 from gridveil.publish.describe import file_notes
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import make_manifest
@@ -77,36 +77,46 @@ def repaired(
 ) -> tuple[Public, Repair]:
     """Repair at the public costs; at estimated ones, nearer to what the draw can reach where nothing has the first."""
     progress("estimating the dispatch cost from the noisy lines")
-    choices = _fused(public, shop, plates, ask)
-    for number, facts in enumerate(choices):
+    failed: RepairFailed | None = None
+    for number, facts in enumerate(_fused(public, shop, plates, ask)):
         progress("repairing" if not number else f"repairing, nearer to the draw (try {number + 1})")
         aimed = replace(public, facts=public.facts + facts)
         try:
             return aimed, shop.repair(_snapshots(aimed))
+        except OutOfEffort:
+            raise
         except RepairFailed as failure:
-            if facts is choices[-1] or isinstance(failure, OutOfEffort):
-                raise
-    raise AssertionError("there is always a choice")
+            failed = failed or failure
+    raise failed or RepairFailed("there is no cost to aim at")
 
 
-def _fused(public: Public, shop: Shop, plates: Sequence[float], ask: Callable[[], Fact]) -> list[tuple[Fact, ...]]:
+def _fused(public: Public, shop: Shop, plates: Sequence[float], ask: Callable[[], Fact]) -> Iterator[tuple[Fact, ...]]:
     """Facts that come from the noisy values, in the order in which a repair tries them.
 
-    The truth is asked only if the noisy values leave the cost too uncertain, and once.
+    The truth is asked only if the noisy values leave the cost too uncertain, and once. What the draw itself can reach
+    is looked for only where nothing is known of it and a repair has failed.
     """
     plan, steps = public.plan, [int(public.horizon.step[index]) for index in public.used]
     losses = plan.loss_within is not None and plan.source is not Source.DECLARED
     if plan.source.conditional and not losses:
-        return [()]
+        yield ()
+        return
     enough = plan.cost_scale if plan.source is Source.PRIVATE else SENSITIVITY / SHARE
     found = shop.estimate(public.demands, needed=plan.source is Source.DERIVED or losses, enough=enough)
     if plan.source.conditional:
-        return [aimed_losses(steps, found)]
+        yield aimed_losses(steps, found)
+        return
     answer = ask() if plan.source is Source.PRIVATE and worth_asking(found, plan.cost_scale) else None
-    return [
-        aimed_costs(steps, plates, found, answer, level) + (aimed_losses(steps, found, level) if losses else ())
-        for level in levels(found, answer)
-    ]
+
+    def facts(level: float) -> tuple[Fact, ...]:
+        costs = aimed_costs(steps, plates, found, answer, level)
+        return costs + (aimed_losses(steps, found, level) if losses else ())
+
+    first = fused(found, answer)
+    yield facts(first)
+    reach = found if found.shape is not None else shop.estimate(public.demands, needed=True, enough=enough)
+    for level in nearer(first, reach, answer):
+        yield facts(level)
 
 
 def _snapshots(public: Public) -> list[Snapshot]:

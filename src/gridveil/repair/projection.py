@@ -38,7 +38,7 @@ class Effort(NamedTuple):
     iterations: int
     room: float
     starts: int = 4
-    stalled: int = 60
+    patience: int = 60
 
 
 class Aim(NamedTuple):
@@ -109,8 +109,8 @@ def project(
     """Solve from one start, with the dispatch cost of each snapshot within its aim."""
     bounds = _bounds(model, box, snapshots, fidelity, aim, effort.room)
     evaluator = model.problem.evaluator({"distance": (box.target, box.weight)})
-    patience = Patience(above=STILL, stalled=effort.stalled)
-    return ipopt.solve(evaluator, bounds, start, SolverOptions(max_iterations=effort.iterations, patience=patience))
+    options = SolverOptions(max_iterations=effort.iterations, patience=Patience(STILL, effort.patience))
+    return ipopt.solve(evaluator, bounds, start, options)
 
 
 def _bounds(

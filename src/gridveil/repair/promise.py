@@ -1,4 +1,4 @@
-"""What a repair must keep, and whether it does: an optimal power flow at every snapshot, its cost within β, its losses."""
+"""What a repair must keep, and whether it does: an optimal power flow at every snapshot, its cost and its losses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Promise:
         return Promise(tuple(snapshots), fidelity, np.array(promised(snapshots, fidelity)))
 
     def aimed(self) -> Promise:
-        """How near a repair tries to come, where the snapshots say so; within the promise it is accepted all the same."""
+        """How near a repair tries to come; what is within the promise is accepted all the same."""
         return replace(self, tolerance=self.tolerance * np.array([one.aim for one in self.snapshots]))
 
     @property

@@ -33,12 +33,12 @@ from gridveil.wall.draw import Fidelity, NoisyLines, Repair, Snapshot
 
 MOST_ROUNDS = 4
 """Projections with cuts before the cost is raised by other means."""
-MOST_STEPS = 10
-"""Newton steps on the costs of a projected network."""
-QUICK_STEPS = 3
-"""Newton steps on the costs of a network that has a dispatch, before it is projected."""
-EFFORTS = (Effort(200, 1e-3, 2, 20), Effort(400, 1e-2, 4, 60))
+QUICK_STEPS, MORE_STEPS = 3, 6
+"""Newton steps on the costs of a network: before it is projected, and after that."""
+EFFORTS = (Effort(200, 1e-3, 2, 20), Effort(400, 1e-2, 3, 40))
 """Most projections need fewer than 70 iterations; what fails everywhere is tried again, with patience and more room."""
+PROGRESS = 0.8
+"""Of how far a cost lies outside its tolerance, a cut must leave no more than this; else slopes say nothing of it."""
 MARGIN = 0.02
 """Share of β that the projection keeps in hand, against the solver's tolerance and the rounding of the written file."""
 
@@ -120,26 +120,32 @@ class Bench:
         cut = cuts(self.grid, self.trial.box, *before, aimed) if verdict is Verdict.CHEAP else []
         near = [one.point for one in before.optima] if solved else None
         for effort in EFFORTS:
-            for widening in (WIDENING[0], WIDENING[-1]):
-                box = parameter_box(self.grid, self.noisy, self._factor(widening), self.trial.near)
-                found, with_cuts = self._in_box(box, near, cut, effort)
-                if found is not None:
-                    return self._result(found, "projected", with_cuts)
+            found, made = self._found(near, cut, effort)
+            if found is not None:
+                return self._result(found, "projected", made)
         return None
 
-    def _in_box(
-        self, box: Box, near: Sequence[OperatingPoint] | None, first_cuts: Sequence[Cut], effort: Effort
+    def _found(
+        self, near: Sequence[OperatingPoint] | None, first_cuts: Sequence[Cut], effort: Effort
     ) -> tuple[Tried | None, int]:
-        """Project and cut within one box, then look for the cost by other means; with the number of cuts."""
-        found, made = self._projected(box, near, first_cuts, effort)
-        if found is None or self.promise.kept(found.optima):
-            return found, made
-        found = steer(self.trial.model, box, found, self.promise, MOST_STEPS)
-        if not self.promise.kept(found.optima):
-            found = search(self.trial.model, box, found, self.promise, [box.lines(box.clip()), self.trial.lines])
-        if not self.promise.kept(found.optima):
-            found = steer(self.trial.model, box, found, self.promise, MOST_STEPS)
-        return (found if self.promise.kept(found.optima) else None), made
+        """Projected in the given box, then in the widest, and brought to its cost by ever slower means."""
+        model, promise, left = self.trial.model, self.promise, list[tuple[Box, Tried]]()
+        made = 0
+        for widening in (WIDENING[0], WIDENING[-1]):
+            box = parameter_box(self.grid, self.noisy, self._factor(widening), self.trial.near)
+            found, made = self._projected(box, near, first_cuts, effort)
+            if found is None:
+                continue
+            if not promise.kept(found.optima):
+                found = steer(model, box, found, promise, MORE_STEPS)
+            if promise.kept(found.optima):
+                return found, made
+            left.append((box, found))
+        for box, found in reversed(left):  # the widest first: there is more in it
+            better = search(model, box, found, promise, [box.lines(box.clip()), self.trial.lines])
+            if promise.kept(better.optima):
+                return better, made
+        return None, made
 
     def _projected(
         self, box: Box, near: Sequence[OperatingPoint] | None, first_cuts: Sequence[Cut], effort: Effort
@@ -156,8 +162,10 @@ class Bench:
             verdict = promise.verdict(optima)
             if verdict is Verdict.UNSOLVED:
                 break
-            last = Tried(lines, optima)
-            if verdict is Verdict.KEPT:
+            before, last = last, Tried(lines, optima)
+            if verdict is Verdict.KEPT or (
+                before and promise.excess(optima) > PROGRESS * promise.excess(before.optima)
+            ):
                 break
             if verdict is Verdict.CHEAP:
                 near = [one.point for one in optima]
@@ -197,7 +205,7 @@ class Bench:
 
 
 def _lower(aim: Sequence[Aim], away: FloatArray, promise: Promise) -> list[Aim] | None:
-    """Aim lower where the AC-OPF ended in a dearer optimum than the projection's dispatch; `None` if that is no help."""
+    """Aim lower where the AC-OPF ended dearer than the projection's dispatch; `None` if that cannot help."""
     result = []
     for one, far, tolerance in zip(aim, away.tolist(), promise.tolerance.tolist(), strict=True):
         over = far - tolerance

@@ -16,21 +16,26 @@ from gridveil.grid import LineParameters
 from gridveil.nlp.opf import OpfModel
 from gridveil.repair.bounds import Box
 from gridveil.repair.cost_slopes import slopes
-from gridveil.repair.cost_steps import Tried, tried
+from gridveil.repair.cost_steps import Tried, steer, tried
 from gridveil.repair.promise import Promise
 
 STRIDES = (0.25, 1.0, 4.0)
 """Places on a ray that are tried for a bracket; on rays that scale, powers of e."""
-HALVINGS = 7
+HALVINGS = 4
+STEPS = 3
+"""Newton steps from the best network of a ray."""
 Ray = Callable[[float], FloatArray]
 """Parameters at a place on a ray; those at 0 are where it begins."""
 
 
 def search(model: OpfModel, box: Box, begin: Tried, promise: Promise, others: Sequence[LineParameters]) -> Tried:
-    """The best network on the rays: one that keeps the promise, if there is one."""
+    """The best network that rays lead to, and Newton steps from there: one that keeps the promise, if there is one."""
     best = begin
     for ray in _rays(model, box, begin, promise, others):
-        best = _along(ray, model, box, best, begin, promise)
+        found = _along(ray, model, box, best, begin, promise)
+        if found is not best and not promise.kept(found.optima):
+            found = steer(model, box, found, promise, STEPS)
+        best = found
         if promise.kept(best.optima):
             break
     return best
