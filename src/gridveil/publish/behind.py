@@ -44,7 +44,7 @@ class Shop(Protocol):
 
     def estimate(self, demands: Sequence[Demand], *, needed: bool = ..., enough: float = ...) -> Estimate: ...
 
-    def repair(self, snapshots: Sequence[Snapshot]) -> Repair: ...
+    def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = ...) -> Repair: ...
 
     def close(self) -> None: ...
 
@@ -77,17 +77,29 @@ def repaired(
 ) -> tuple[Public, Repair]:
     """Repair at the public costs; at estimated ones, nearer to what the draw can reach where nothing has the first."""
     progress("estimating the dispatch cost from the noisy lines")
-    failed: RepairFailed | None = None
-    for number, facts in enumerate(_fused(public, shop, plates, ask)):
-        progress("repairing" if not number else f"repairing, nearer to the draw (try {number + 1})")
-        aimed = replace(public, facts=public.facts + facts)
+    choices, tried = _fused(public, shop, plates, ask), list[Public]()
+
+    def attempt(aimed: Public, *, patient: bool) -> Repair | None:
         try:
-            return aimed, shop.repair(_snapshots(aimed))
+            return shop.repair(_snapshots(aimed), patient=patient)
         except OutOfEffort:
             raise
-        except RepairFailed as failure:
-            failed = failed or failure
-    raise failed or RepairFailed("there is no cost to aim at")
+        except RepairFailed:
+            if patient and aimed is tried[-1]:
+                raise
+            return None
+
+    alone = public.plan.source.conditional  # with one cost to aim at, there is no other to hurry to
+    for number, facts in enumerate(choices):
+        progress("repairing" if not number else f"repairing, nearer to the draw (try {number + 1})")
+        tried.append(replace(public, facts=public.facts + facts))
+        if (found := attempt(tried[-1], patient=alone)) is not None:
+            return tried[-1], found
+    for aimed in tried:
+        progress("repairing with patience")
+        if (found := attempt(aimed, patient=True)) is not None:
+            return aimed, found
+    raise AssertionError("the last attempt raises")
 
 
 def _fused(public: Public, shop: Shop, plates: Sequence[float], ask: Callable[[], Fact]) -> Iterator[tuple[Fact, ...]]:

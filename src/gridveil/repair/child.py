@@ -55,6 +55,7 @@ class Request:
     needed: bool = False
     enough: float = SENSITIVITY / SHARE
     snapshots: tuple[Snapshot, ...] | None = None
+    patient: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +121,9 @@ class ChildWorkshop:
             raise _failure(answer)
         return answer.estimate
 
-    def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+    def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
         """As `Workshop.repair`."""
-        answer = self._ask(Request(snapshots=tuple(snapshots)))
+        answer = self._ask(Request(snapshots=tuple(snapshots), patient=patient))
         if answer.repair is None:
             raise _failure(answer)
         return answer.repair
@@ -219,7 +220,7 @@ def main() -> None:
             if request.demands is not None:
                 answer = Answer(estimate=shop.estimate(request.demands, needed=request.needed, enough=request.enough))
             else:
-                answer = Answer(repair=shop.repair(request.snapshots or ()))
+                answer = Answer(repair=shop.repair(request.snapshots or (), patient=request.patient))
         except RepairFailed as failure:
             answer = Answer(failed=str(failure), out_of_effort=isinstance(failure, OutOfEffort))
         if reached := [name for name in sys.modules if name.startswith(FORBIDDEN)]:

@@ -19,7 +19,8 @@ from gridveil.repair.promise import Promise
 from gridveil.repair.steer import beyond, inside, shortest_step
 from gridveil.repair.trial import rounded, short, solve_all
 
-LEAST_SHARE = 1e-3
+LEAST_SHARE = 0.2
+"""Of a step: a network from which even so little of it leads to none with a dispatch lies at the edge."""
 
 
 class Tried(NamedTuple):

@@ -3,9 +3,11 @@
 1. If the noisy network, clipped into its box, is feasible and faithful as it is, it is the answer; a few Newton steps
    on its cost may make it faithful.
 2. Else project (repair.projection), then solve the AC-OPF of the result. Its optimum may be cheaper than β allows: the
-   projection bounds the cost of one dispatch only. Then cut: φ_k + ∇φ_k·(y − y_k) ≥ floor, and project again.
-3. Where cuts do not help, Newton steps (repair.cost_steps), then rays that see kinks (repair.search), then steps again.
-4. Where nothing is found, the widest box; then more room; then all of it near the shrunk network.
+   projection bounds the cost of one dispatch only. Then cut: φ_k + ∇φ_k·(y − y_k) ≥ floor, and project again; then
+   take Newton steps (repair.cost_steps).
+3. Then with more room and in the widest box, for the nearest feasible network lies at the edge of what has a dispatch,
+   where no step leads on; then near the shrunk network.
+4. With patience: more starts and room still, and from the best that was found rays that see kinks (repair.search).
 
 All of it is post-processing of public data: no ε is spent.
 """
@@ -13,7 +15,7 @@ All of it is post-processing of public data: no ε is spent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,12 +33,12 @@ from gridveil.repair.search import search
 from gridveil.repair.trial import Trial, drawn_trial, first_trial, rounded, shrunk_trial, solve_all, thorough
 from gridveil.wall.draw import Fidelity, NoisyLines, Repair, Snapshot
 
-MOST_ROUNDS = 4
+MOST_ROUNDS = 3
 """Projections with cuts before the cost is raised by other means."""
 QUICK_STEPS, MORE_STEPS = 3, 6
 """Newton steps on the costs of a network: before it is projected, and after that."""
-EFFORTS = (Effort(200, 1e-3, 2, 20), Effort(400, 1e-2, 3, 40))
-"""Most projections need fewer than 70 iterations; what fails everywhere is tried again, with patience and more room."""
+FIRST, SECOND, LAST = Effort(200, 1e-3, 2, 20), Effort(200, 1e-2, 2, 20), Effort(400, 3e-2, 4, 40)
+"""Most projections need fewer than 70 iterations. What fails is tried again with more room, at last with patience."""
 PROGRESS = 0.8
 """Of how far a cost lies outside its tolerance, a cut must leave no more than this; else slopes say nothing of it."""
 MARGIN = 0.02
@@ -49,11 +51,13 @@ def repair(
     snapshots: Sequence[Snapshot],
     fidelity: Fidelity,
     first: Trial | None = None,
+    *,
+    patient: bool = True,
 ) -> Repair:
     """The nearest network that keeps the promise at every snapshot, or `RepairFailed`.
 
     The order of the snapshots has no influence, and equal ones count once. `first` is what is tried as it is, with what
-    has been solved of it already.
+    has been solved of it already. Who has other costs to aim at need not be `patient` with these.
     """
     rows = [  # the heaviest first: where one fails, it is the likeliest
         [-one.pd.sum(), *one.pd, *one.qd, one.cost, one.slack, one.aim, *([] if one.losses is None else [one.losses])]
@@ -61,21 +65,29 @@ def repair(
     ]
     _, at, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     promise = Promise.of([snapshots[index] for index in at], fidelity)
-    tries = 0
+    benches = list[Bench]()
     for trial in _trials(grid, noisy, fidelity, first):
-        bench = Bench(grid, noisy, promise, trial, tries)
-        found = bench.repaired()
-        tries = bench.tries
-        if found is not None:
-            order = place.ravel().tolist()
-            points, multipliers = ([one[index] for index in order] for one in (found.points, found.multipliers))
-            return replace(found, points=tuple(points), multipliers=tuple(multipliers))
+        benches.append(Bench(grid, noisy, promise, trial, first=not benches))
+        if (found := benches[-1].repaired()) is not None:
+            return _in_order(found, place.ravel().tolist())
+    for bench in benches if patient else ():
+        if (found := bench.searched()) is not None:
+            return _in_order(found, place.ravel().tolist())
+    tries = sum(bench.tries for bench in benches)
     raise RepairFailed(
         f"no AC-feasible network with a cost within {fidelity.beta:.4g} of the public one"
         + (f" and losses within a factor of {fidelity.loss_within:g}" if fidelity.loss_within else "")
         + f" was found in {tries} "
         f"projections, up to a bound factor of {fidelity.bound_factor * WIDENING[-1]:g}; "
         "try a smaller alpha or a larger beta"
+    )
+
+
+def _in_order(found: Repair, order: Sequence[int]) -> Repair:
+    """With a point for every snapshot that was given."""
+    points, multipliers = found.points, found.multipliers
+    return replace(
+        found, points=tuple(points[index] for index in order), multipliers=tuple(multipliers[index] for index in order)
     )
 
 
@@ -91,61 +103,66 @@ def _trials(grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity, first: Tria
 
 @dataclass(eq=False)
 class Bench:
-    """A repair near one network: what is given, and how many projections it took so far."""
+    """A repair near one network: what is given, how many projections it took, and what was found at a wrong cost."""
 
     grid: PublicGrid
     noisy: NoisyLines
     promise: Promise
     trial: Trial
+    first: bool
     tries: int = 0
+    left: list[tuple[Box, Tried]] = field(default_factory=list)
 
     def repaired(self) -> Repair | None:
-        """What is found near the network of the trial."""
+        """What is found near the network of the trial soon."""
         before = Tried(self.trial.lines, self.trial.optima(self.promise.demands))
         aimed = self.promise.aimed()
         verdict = aimed.verdict(before.optima)
-        as_it_is = self._result(before, "as drawn" if self.trial.near is None else "as shrunk")
-        kept = self.promise.kept(before.optima)
+        as_it_is = "as drawn" if self.trial.near is None else "as shrunk"
+        kept, solved = self.promise.kept(before.optima), self.promise.solved(before.optima)
         if kept and verdict is Verdict.KEPT:
-            return as_it_is
-        solved = self.promise.solved(before.optima)
+            return self._result(before, as_it_is)
         if solved and not np.array_equal(aimed.tolerance, self.promise.tolerance):
             # it has a dispatch, and needs no projection but another cost
             steered = steer(self.trial.model, self.trial.box, before, aimed, QUICK_STEPS)
             if aimed.kept(steered.optima):
                 return self._result(steered, "steered")
             if kept:
-                return as_it_is
+                return self._result(before, as_it_is)
         # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
         cut = cuts(self.grid, self.trial.box, *before, aimed) if verdict is Verdict.CHEAP else []
         near = [one.point for one in before.optima] if solved else None
-        for effort in EFFORTS:
-            found, made = self._found(near, cut, effort)
-            if found is not None:
-                return self._result(found, "projected", made)
-        return None
+        found = self._in_box(WIDENING[0], near, cut, FIRST if self.first else SECOND)
+        # what is there, but too cheap, lies at the edge and wants room; where nothing is, the box is too narrow
+        if found is None and (self.first or not self.left):
+            found = self._in_box(WIDENING[0 if self.left else -1], near, cut, SECOND)
+        return found
 
-    def _found(
-        self, near: Sequence[OperatingPoint] | None, first_cuts: Sequence[Cut], effort: Effort
-    ) -> tuple[Tried | None, int]:
-        """Projected in the given box, then in the widest, and brought to its cost by ever slower means."""
-        model, promise, left = self.trial.model, self.promise, list[tuple[Box, Tried]]()
-        made = 0
-        for widening in (WIDENING[0], WIDENING[-1]):
-            box = parameter_box(self.grid, self.noisy, self._factor(widening), self.trial.near)
-            found, made = self._projected(box, near, first_cuts, effort)
-            if found is None:
-                continue
-            if not promise.kept(found.optima):
-                found = steer(model, box, found, promise, MORE_STEPS)
-            if promise.kept(found.optima):
-                return found, made
-            left.append((box, found))
-        for box, found in reversed(left):  # the widest first: there is more in it
-            better = search(model, box, found, promise, [box.lines(box.clip()), self.trial.lines])
-            if promise.kept(better.optima):
-                return better, made
-        return None, made
+    def searched(self) -> Repair | None:
+        """What is found with patience, after that."""
+        found = self._in_box(WIDENING[-1], None, (), LAST)
+        for box, begin in reversed(self.left):
+            if found is not None:
+                break
+            better = search(self.trial.model, box, begin, self.promise, [box.lines(box.clip()), self.trial.lines])
+            if self.promise.kept(better.optima):
+                found = self._result(better, "projected")
+        return found
+
+    def _in_box(
+        self, widening: float, near: Sequence[OperatingPoint] | None, first_cuts: Sequence[Cut], effort: Effort
+    ) -> Repair | None:
+        """Projected and cut within one box, then brought to its cost by Newton steps."""
+        box = parameter_box(self.grid, self.noisy, self._factor(widening), self.trial.near)
+        found, made = self._projected(box, near, first_cuts, effort)
+        if found is not None and not self.promise.kept(found.optima):
+            found = steer(self.trial.model, box, found, self.promise, MORE_STEPS)
+        if found is None:
+            return None
+        if self.promise.kept(found.optima):
+            return self._result(found, "projected", made)
+        self.left.append((box, found))
+        return None
 
     def _projected(
         self, box: Box, near: Sequence[OperatingPoint] | None, first_cuts: Sequence[Cut], effort: Effort
@@ -153,7 +170,8 @@ class Bench:
         """The last projection that has an optimum: it keeps the promise, or is too cheap for all cuts."""
         promise = self.promise
         aim = [Aim((1 - MARGIN) * one, (1 - MARGIN) * one) for one in promise.aimed().tolerance.tolist()]
-        made, last = list(first_cuts), None
+        made = list(first_cuts)
+        last: Tried | None = None
         for _ in range(MOST_ROUNDS):
             lines = self._project(box, made, aim, near, effort)
             if lines is None:
