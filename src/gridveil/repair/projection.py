@@ -78,11 +78,11 @@ def projection(
     blocks: list[object] = [DistanceBlock("distance", parameters, OBJECTIVE)]
     linear: list[LinearTerms] = []
     flows, costs, cost_rows, loss_rows = [], [], [], []
-    for step in range(len(snapshots)):
+    for step, snapshot in enumerate(snapshots):
         name = f"_{step}"
         flow = power_flow(grid, variables, rows, parameters[box.columns], name)
         cost_rows.append(int(rows.add(f"cost{name}", 1)[0]))
-        cost = dispatch_cost(flow, variables, rows, cost_rows[-1], name)
+        cost = dispatch_cost(flow, variables, rows, cost_rows[-1], name, unit=abs(snapshot.cost))
         if keep_losses:
             loss_rows.append(int(rows.add(f"losses{name}", 1)[0]))
             linear.append(LinearTerms(np.full(len(flow.pg), loss_rows[-1]), flow.pg, np.ones(len(flow.pg))))
@@ -124,9 +124,9 @@ def _bounds(
         set_bounds(flow, Demand(snapshot.pd, snapshot.qd), bounds)
         _shrink(flow, bounds, room)
         set_cost_bounds(cost, bounds)
-        at, size = model.cost_rows[step] - 1, abs(snapshot.cost)
-        bounds.row_lower[at] = snapshot.cost - aim[step].below * size - cost.constant
-        bounds.row_upper[at] = snapshot.cost + aim[step].above * size - cost.constant
+        at, public = model.cost_rows[step] - 1, np.sign(snapshot.cost) - cost.constant  # in units of its size
+        bounds.row_lower[at] = public - aim[step].below
+        bounds.row_upper[at] = public + aim[step].above
         if model.loss_rows and snapshot.losses is not None and fidelity.loss_within is not None:
             lost, at = snapshot.losses, model.loss_rows[step] - 1
             bounds.row_lower[at] = float(snapshot.pd.sum()) + lost / fidelity.loss_within
