@@ -5,8 +5,8 @@
 2. Else project (repair.projection), then solve the AC-OPF of the result. Its optimum may be cheaper than β allows: the
    projection bounds the cost of one dispatch only. Then cut: φ_k + ∇φ_k·(y − y_k) ≥ floor, and project again; then
    take Newton steps (repair.cost_steps).
-3. Then with more room and in the widest box, for the nearest feasible network lies at the edge of what has a dispatch,
-   where no step leads on; then near the shrunk network.
+3. Where nothing is in the box, in the widest one. Where what is there stays too cheap, with more room: the nearest
+   feasible network lies at the edge of those that have a dispatch, where no step leads on. Then near the shrunk one.
 4. With patience: more starts and room still, and from the best that was found rays that see kinks (repair.search).
 
 All of it is post-processing of public data: no ε is spent.
@@ -67,7 +67,7 @@ def repair(
     promise = Promise.of([snapshots[index] for index in at], fidelity)
     benches = list[Bench]()
     for trial in _trials(grid, noisy, fidelity, first):
-        benches.append(Bench(grid, noisy, promise, trial, first=not benches))
+        benches.append(Bench(grid, noisy, promise, trial))
         if (found := benches[-1].repaired()) is not None:
             return _in_order(found, place.ravel().tolist())
     for bench in benches if patient else ():
@@ -109,7 +109,6 @@ class Bench:
     noisy: NoisyLines
     promise: Promise
     trial: Trial
-    first: bool
     tries: int = 0
     left: list[tuple[Box, Tried]] = field(default_factory=list)
 
@@ -132,11 +131,13 @@ class Bench:
         # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
         cut = cuts(self.grid, self.trial.box, *before, aimed) if verdict is Verdict.CHEAP else []
         near = [one.point for one in before.optima] if solved else None
-        found = self._in_box(WIDENING[0], near, cut, FIRST if self.first else SECOND)
-        # what is there, but too cheap, lies at the edge and wants room; where nothing is, the box is too narrow
-        if found is None and (self.first or not self.left):
-            found = self._in_box(WIDENING[0 if self.left else -1], near, cut, SECOND)
-        return found
+        for widening in (WIDENING[0], WIDENING[-1]):
+            found = self._in_box(widening, near, cut, FIRST)
+            if found is None and self.left:  # it is there, but too cheap: at the edge, where no step leads on
+                found = self._in_box(widening, near, cut, SECOND)
+            if found is not None or self.left:
+                return found
+        return None
 
     def searched(self) -> Repair | None:
         """What is found with patience, after that."""
