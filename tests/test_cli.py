@@ -112,16 +112,8 @@ def test_internal_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(runner.invoke(app, ["opf", "case5"]).exception, ZeroDivisionError)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--ipopt", "nowhere.so"),
-        ("--linear-solver", "abacus"),
-        ("--max-seconds", "0"),
-        ("--max-iterations", "4294967297"),
-    ],
-)
-def test_bad_solver_options(arguments: tuple[str, str]) -> None:
+@pytest.mark.parametrize("arguments", [("--ipopt", "nowhere.so"), ("--linear-solver", "abacus")])
+def test_bad_solvers(arguments: tuple[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "gridveil.cli.main", "opf", "case5", "--json", *arguments],
         capture_output=True,
@@ -129,6 +121,11 @@ def test_bad_solver_options(arguments: tuple[str, str]) -> None:
     )
     assert done.returncode == 2
     assert json.loads(done.stdout)["exit_code"] == 2
+
+
+@pytest.mark.parametrize("arguments", [("--max-seconds", "0"), ("--max-iterations", "4294967297")])
+def test_bad_solver_options(arguments: tuple[str, str]) -> None:
+    assert json.loads(run("opf", "case5", "--json", *arguments, code=2).stdout)["exit_code"] == 2
 
 
 def test_names_that_look_like_markup(tiny_file: Callable[..., Path]) -> None:
@@ -148,6 +145,20 @@ def test_output_that_nobody_reads() -> None:
         done = subprocess.run(["sh", "-c", shell], capture_output=True, check=False)
         assert done.returncode == code_wanted
         assert b"Traceback" not in done.stderr
+
+
+def test_modules_that_are_commands() -> None:
+    """`python -m` runs them, and what is wrong is an exit code, in JSON for whoever asks for it."""
+    for arguments, code in (
+        (["gridveil", "--version"], 0),
+        (["gridveil.cli.verify", "nowhere"], 2),
+        (["gridveil.cli.verify", "nowhere", "--json"], 2),
+        (["gridveil.cli.verify", "--json"], 2),
+        (["gridveil.cli.verify", "--json", "--nope"], 2),
+    ):
+        done = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, check=False)
+        assert done.returncode == code, arguments
+        assert "--json" not in arguments or json.loads(done.stdout)["exit_code"] == code
 
 
 def test_facade_is_lazy() -> None:

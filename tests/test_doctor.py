@@ -80,7 +80,7 @@ def test_what_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
             raise PackageNotFoundError(name)
         return version(name)
 
-    monkeypatch.setattr(doctor, "version", absent)
+    monkeypatch.setattr("importlib.metadata.version", absent)
     libraries, extras = look("libraries"), look("extras")
     assert (libraries.state, libraries.advice) == (State.PROBLEM, "pip install opendp")
     assert (extras.state, extras.advice) == (State.OK, "if wanted: pip install 'gridveil[report]'")
@@ -124,20 +124,30 @@ def test_noise_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     assert look("noise").state is State.PROBLEM
 
 
-def test_a_ledger_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Kept:
-        def entries(self) -> list[int]:
-            return [1, 2, 3]
+def test_a_ledger_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is looked into, its permissions and its anchor too; and another one with --ledger."""
+    Ledger.open()
+    finding = look("ledger")
+    assert (finding.state, finding.details["entries"]) == (State.OK, 1)
+    apart = tmp_path / "safe"
+    apart.mkdir()
+    other = Ledger.init(tmp_path / "other.db", anchor=apart / "anchor")
+    result = CliRunner().invoke(app, ["doctor", "--ledger", str(other.path), "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)["findings"]["ledger"]
+    assert (found["path"], found["anchor"]) == (str(other.path), str(apart / "anchor"))
+    with monkeypatch.context() as fixed:
+        fixed.setattr("os.access", lambda place, _: Path(place) != apart)
+        finding = doctor._ledger(other.path)
+        assert finding.state is State.PROBLEM and f"{apart} cannot be written to" in finding.found
+    other.path.chmod(0o666)
+    finding = doctor._ledger(other.path)
+    assert finding.state is State.PROBLEM and finding.advice.startswith(f"chmod 600 {other.path}")
 
-    def broken(_: Any) -> Kept:
+    def broken(_: Any) -> Ledger:
         raise LedgerError("entry 2 was changed; restore the file from a backup")
 
-    default_path().parent.mkdir()
-    default_path().touch()
-    monkeypatch.setattr(Ledger, "open", lambda _: Kept())
-    finding = look("ledger")
-    assert (finding.state, finding.details["entries"]) == (State.OK, 3)
-    monkeypatch.setattr(Ledger, "open", broken)
+    monkeypatch.setattr(Ledger, "read", broken)
     assert look("ledger") == Finding(State.PROBLEM, "entry 2 was changed; restore the file from a backup")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,15 @@ from typer.testing import CliRunner
 import gridveil as gv
 from gridveil.arrays import FloatArray
 from gridveil.cli.main import app
-from gridveil.privacy.noise import Noise, SeededNoise
+from gridveil.errors import ReleaseError
+from gridveil.privacy.keeping import UNKNOWN
+from gridveil.privacy.migration import EARLIER
+from gridveil.privacy.noise import ExactNoise, Noise, SeededNoise
 from gridveil.publish import bundle
-from gridveil.publish.describe import statement
+from gridveil.publish.describe import EARLIER_CONDITIONS, known_conditions, noise_words, statement
 from gridveil.publish.manifest import Manifest
 from gridveil.publish.pipeline import release
+from gridveil.publish.release import publisher
 from gridveil.repair.workshop import Workshop
 from gridveil.report.public import public_report
 from gridveil.sealed.split import split
@@ -36,7 +41,7 @@ class NoNoise(Noise):
     """A liar's: it calls itself exact, and gives the original away."""
 
     private = True
-    description = "OpenDP's exact sampler"
+    description = ExactNoise().description
 
     def prepare(self) -> None:
         pass
@@ -230,13 +235,121 @@ def pipe(folder: Path) -> None:
     os.mkfifo(folder / "report.html")
 
 
+def words_in_the_noise(folder: Path) -> None:
+    forge(folder, "manifest.json", lambda m: m["privacy"].update(noise=m["privacy"]["noise"] + "; x = 0.05917 0.22304"))
+    page_fits(folder)
+
+
+def another_sampler(folder: Path) -> None:
+    forge(folder, "manifest.json", lambda m: m["privacy"].update(noise="OpenDP 9.9 discrete Gaussian, certified"))
+    page_fits(folder)
+
+
+def sentences_of_earlier_releases(folder: Path) -> None:
+    """With the statement that such conditions would have."""
+
+    def change(record: dict[str, Any]) -> None:
+        record["privacy"]["given_before"] = ["the true x are 0.05917, 0.22304 and 0.19797"]
+        typed = from_json(written(record), Manifest)
+        record["privacy"]["statement"] = statement(typed.privacy.parts, typed.public_inputs, typed.privacy.given_before)
+
+    forge(folder, "manifest.json", change)
+    page_fits(folder)
+
+
+def words_as_a_version(folder: Path) -> None:
+    forge(folder, "manifest.json", lambda m: m["software"].update(python="x-is-0.05917"))
+
+
+def no_software(folder: Path) -> None:
+    forge(folder, "manifest.json", lambda m: m.update(software={}))
+
+
+def another_order_of_software(folder: Path) -> None:
+    forge(folder, "manifest.json", lambda m: m.update(software=dict(reversed(m["software"].items()))))
+
+
+def another_order_of_digests(folder: Path) -> None:
+    forge(folder, "manifest.json", lambda m: m.update(sha256=dict(reversed(m["sha256"].items()))))
+
+
+def unseen_characters(folder: Path) -> None:
+    who = {"name": "Grid of the Isles\u00ad\u061c\U000e0041", "contact": None, "licence": None}
+    forge(folder, "manifest.json", lambda m: m.update(publisher=who))
+
+
+def before_the_first_release(folder: Path) -> None:
+    forge(folder, "manifest.json", lambda m: m.update(date="0001-01-01"))
+    page_fits(folder)
+
+
+def in_the_future(folder: Path) -> None:
+    forge(folder, "manifest.json", lambda m: m.update(date="9999-12-31"))
+    page_fits(folder)
+
+
+def reactances_on_the_map(folder: Path) -> None:
+    """The page of this very release, with its buses where the forger wants them."""
+    with pytest.MonkeyPatch.context() as patch:
+        _, x = gv.load(CASE).lines.impedance()
+        places = np.round(1e4 * np.resize(x, (14, 2)) % 900)
+        patch.setattr("gridveil.report.loading_map.map_places", lambda grid: places)
+        page_fits(folder)
+
+
+def _bounds(folder: Path, value: float, limit: float) -> None:
+    def change(certificate: dict[str, Any]) -> None:
+        next(one for one in certificate["checks"] if one["kind"] == "bounds").update(value=value, limit=limit)
+
+    forge(folder, "certificate.json", change)
+    page_fits(folder)
+
+
+def wide_bounds(folder: Path) -> None:
+    _bounds(folder, 5e16, 1e17)
+
+
+def digits_of_a_word(folder: Path) -> None:
+    _bounds(folder, 3.1415926e-9, 1e-8)
+
+
+def another_order_of_claims(folder: Path) -> None:
+    forge(folder, "certificate.json", lambda c: c.update(checks=c["checks"][::-1]))
+    page_fits(folder)
+
+
+def claim_of_another_step(folder: Path) -> None:
+    more = {"value": 0.05917, "limit": 0.22304, "step": 77}
+    forge(folder, "certificate.json", lambda c: c["checks"].append({**c["checks"][2], **more}))
+
+
+def no_used_steps(folder: Path) -> None:
+    forge(folder, "certificate.json", lambda c: c.update(used_steps=[]))
+
+
 FOUND: dict[Callable[[Path], None], str] = {
+    words_in_the_noise: "foreign",
+    another_sampler: "foreign",
+    sentences_of_earlier_releases: "foreign",
+    words_as_a_version: "manifest",
+    no_software: "manifest",
+    another_order_of_software: "manifest",
+    another_order_of_digests: "manifest",
+    unseen_characters: "manifest",
+    before_the_first_release: "foreign",
+    in_the_future: "foreign",
+    reactances_on_the_map: "report",
+    wide_bounds: "stored",
+    digits_of_a_word: "stored",
+    no_used_steps: "stored",
+    another_order_of_claims: "stored",
+    claim_of_another_step: "stored",
     zeroed: "values",
     another_optimum: "values",
     script: "report",
     another_page: "report",
     moved_buses: "report",
-    program: "files",
+    program: "manifest",
     reactances_in_comments: "bytes",
     reactances_in_a_field: "bytes",
     reactances_in_names: "bytes",
@@ -264,8 +377,43 @@ def test_what_is_found(copy: Path, forgery: Callable[[Path], None]) -> None:
     record, words = told(copy, code=5)
     failed = {one["kind"] for one in record["recomputed"] if not one["passed"]}
     assert FOUND[forgery] in failed, failed
+    if forgery not in (another_optimum, another_cost):  # which only a solver finds
+        assert not gv.verify(copy, quick=True).passed
     assert "NOT verified" in words and record["status"] == "rejected"
     assert "\x1b[31m" not in words
+
+
+@pytest.mark.parametrize(
+    "character", "\u00ad\u034f\u061c\u180e\u200b\u2028\u2029\u202e\u3164\ue000\ufe0f\U000e0041\U000e0100\u0378\u00a0\t"
+)
+def test_publishers_words_show_all_they_hold(character: str) -> None:
+    """Whoever writes them is told before anything is charged."""
+    for words in (f"Grid{character}Co", f"Grid Co{character}"):
+        with pytest.raises(ReleaseError, match="nobody sees"):
+            publisher("Grid Co", words)
+    assert publisher("Réseau 電力 Ltd. & Søn — Ω", "a@b.example").name.startswith("Réseau")
+
+
+def test_a_page_maker_that_fails_has_not_made_this_page(honest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise IndexError("nobody foresaw this")
+
+    monkeypatch.setattr("gridveil.report.public._steps", fail)
+    record, _ = told(honest, code=5)
+    assert [one["kind"] for one in record["recomputed"] if not one["passed"]] == ["report"]
+
+
+def test_what_samplers_are_called_is_what_verify_expects() -> None:
+    assert ExactNoise().description == noise_words(private=True, opendp=version("opendp"))
+    assert SeededNoise(1).description == noise_words(private=False, opendp="1.0")
+    assert EARLIER in EARLIER_CONDITIONS and UNKNOWN in EARLIER_CONDITIONS
+
+
+def test_conditions_of_earlier_releases_are_a_list() -> None:
+    """In its order, each once, and without how many steps; whatever else a ledger has counts as unsaid."""
+    two = "optimal dispatch cost of 2 steps, declared to 4 digits, without noise"
+    found = known_conditions(["an optimal power flow at every used step", two, two.replace("2", "31"), "the moon"])
+    assert found == [two.replace("2", "several"), "an optimal power flow at every used step", EARLIER]
 
 
 def epsilon_edited(folder: Path) -> None:
@@ -331,7 +479,7 @@ def test_research_called_private(research: Path, tmp_path: Path) -> None:
         record.update(warning=None)
         within = [{"mechanism": "log", "alpha": 0.1, "unit": "relative"}]
         record["privacy"].update(
-            loss=1.0, cumulative_loss=1.0, cumulative_within=within, ledger_entries=[1], noise="OpenDP's exact sampler"
+            loss=1.0, cumulative_loss=1.0, cumulative_within=within, ledger_entries=[1], noise=ExactNoise().description
         )
         typed = from_json(written(record), Manifest)
         record["privacy"]["statement"] = statement(typed.privacy.parts, typed.public_inputs)

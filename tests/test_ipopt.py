@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,6 +42,49 @@ def test_another_library_by_option_and_environment(tmp_path: Path, monkeypatch: 
 def test_unknown_linear_solver_is_a_sentence() -> None:
     with pytest.raises(gv.SolveError, match="no linear solver 'abacus'"):
         gv.solve_opf("case3", options=SolverOptions(linear_solver="abacus"))
+
+
+FAULTS = """
+import resource, sys
+import gridveil as gv
+from gridveil.nlp.opf import opf_model, solve_opf
+network = gv.load(sys.argv[1])
+model = opf_model(network.grid)
+for _ in range(2):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    solve_opf(model, network.lines)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no mallopt")
+def test_memory_is_kept_between_factorisations(pglib: Path) -> None:
+    """The pages that a second solve has to ask for: 500 of them, or 37,000 each time. The user's own word goes first."""
+    case = pglib / "pglib_opf_case1354_pegase.m"
+
+    def pages(**more: str) -> int:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")} | more
+        command = [sys.executable, "-c", FAULTS, str(case)]
+        return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+
+    assert pages() < 5000 < pages(MALLOC_ARENA_MAX="8")
+
+
+@pytest.mark.parametrize("name", ["pardisomkl", "wsmp", "ma97", "ma57", "pardiso"])
+def test_a_linear_solver_that_is_not_there_is_a_sentence(name: str) -> None:
+    """... and nothing on standard output, where Ipopt would complain, and no crash, as of ma97."""
+    code = f"import gridveil as gv\ngv.solve_opf('case3', options=gv.SolverOptions(linear_solver='{name}'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    if done.returncode == 0:
+        pytest.skip(f"{name} is there")
+    assert done.returncode == 1 and done.stdout == ""
+    assert f"linear solver '{name}'" in done.stderr.splitlines()[-1]
+
+
+def test_a_linear_solver_that_is_not_there_is_bad_input() -> None:
+    with pytest.raises(gv.SolveError, match=r"GRIDVEIL_HSL$") as caught:
+        gv.solve_opf("case3", options=SolverOptions(linear_solver="ma57", hsl_library="nowhere.so"))
+    assert caught.value.status == "bad_option"
 
 
 @pytest.mark.parametrize("error", [RuntimeError("broken"), KeyboardInterrupt()])

@@ -24,9 +24,10 @@ from hypothesis import strategies as st
 from gridveil.errors import BudgetExceeded, LedgerError
 from gridveil.privacy.chain import Chain
 from gridveil.privacy.composition import Assets, Charge, accounts
-from gridveil.privacy.keeping import Known, backup, migrate, restore
+from gridveil.privacy.keeping import backup, restore
 from gridveil.privacy.keyfile import Anchor, KeyFile
 from gridveil.privacy.ledger import Charged, Ledger, default_path
+from gridveil.privacy.migration import Known, migrate
 from gridveil.privacy.noise import _measurement
 
 GRID = ("1 2", "2 3", "3 1")
@@ -365,9 +366,9 @@ def test_backup_and_restore(ledger: Ledger, tmp_path: Path) -> None:
     assert restore(kept, ledger.path, lost=2.0) == 1
     again = Ledger.open(ledger.path)
     assert spent(again) == 5.0
-    assert again.charge(net(again, ["new 1"]), of(1.0)).cumulative == 1.0
+    assert again.charge(net(again, ["new 1"]), of(1.0)).cumulative == 3.0  # nobody knows what the lost one was of
     elsewhere = tmp_path / "new" / "place.db"
-    assert restore(kept, elsewhere) == 0
+    assert restore(kept, elsewhere, lost=0.0) is None
     assert spent(Ledger.open(elsewhere)) == 3.0
     stranger = Ledger.open(tmp_path / "stranger.db")
     stranger.charge(net(stranger), of(1.0))
@@ -585,11 +586,13 @@ def test_a_backup_stands_by_itself(tmp_path: Path) -> None:
     said = apart.read_text()
     apart.unlink()
     elsewhere = tmp_path / "other machine" / "l.db"
-    assert restore(tmp_path / "kept.db", elsewhere) == 0
+    assert restore(tmp_path / "kept.db", elsewhere, lost=0.0) is None
     assert spent(Ledger.open(elsewhere)) == 1.5
     assert not apart.exists()
     apart.write_text(said)
-    assert restore(tmp_path / "kept.db", path) == 0  # in its old place, whose key is lost with its anchor's place
+    assert (
+        restore(tmp_path / "kept.db", path) == 0
+    )  # in its old place, whose key is lost: the backup knows where the anchor is
     assert spent(Ledger.open(path)) == 1.5
 
 

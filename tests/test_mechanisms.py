@@ -262,7 +262,7 @@ def tampered(name: str, change: Callable[[SecretNetwork, NoisyLines], NoisyLines
         several = [change(network, method.perturb(network, 1.0, 0.5, noise)) for _ in range(times)]
         return float(np.mean([noisy.g[0] for noisy in several]))
 
-    return epsilon_lower_bound(lambda: draw(one), lambda: draw(other), 3000)
+    return epsilon_lower_bound(lambda: draw(one), lambda: draw(other), 1500)
 
 
 def test_audit_finds_half_noise() -> None:

@@ -25,7 +25,7 @@ from gridveil.cli.main import app
 from gridveil.errors import PrivacyError, ReleaseError, RepairFailed, Spent
 from gridveil.grid import LineParameters, Network
 from gridveil.privacy.composition import Charge
-from gridveil.privacy.noise import Noise, SeededNoise
+from gridveil.privacy.noise import ExactNoise, Noise, SeededNoise
 from gridveil.publish.elements import identities
 from gridveil.publish.manifest import Manifest
 from gridveil.publish.pipeline import release
@@ -48,7 +48,7 @@ class FixedNoise(Noise):
     """The same outcome whatever the secret: what non-interference compares."""
 
     private = True
-    description = "fixed, for a test"
+    description = ExactNoise().description
 
     def __init__(self, outcomes: list[FloatArray]) -> None:
         self.outcomes = list(outcomes)
@@ -147,7 +147,7 @@ def test_a_real_release_end_to_end(tmp_path: Path) -> None:
     assert (record.privacy.given, record.privacy.parts.cost and record.privacy.parts.cost.asked) == ([], False)
     assert [(one.kind, one.source) for one in record.public_inputs] == [("cost", "derived")]
     assert charged(book) == [0.8]
-    again = gv.release(gv.seal("case14"), PLAN, ledger=book)
+    again = gv.release(gv.seal("case14"), PLAN, ledger=book, confirmed=True)
     assert again.manifest.privacy.cumulative_loss == pytest.approx(1.6)
     assert not np.array_equal(again.lines.b, made.lines.b)
 

@@ -11,6 +11,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -25,20 +28,25 @@ pytest.importorskip("distributed", reason="the extra 'study' is not installed")
 
 import pyarrow as pa
 from distributed import LocalCluster
+from distributed.comm.core import CommClosedError
 from pyarrow import parquet
 
 import gridveil as gv
 from gridveil.cli.main import app
 from gridveil.errors import StudyError
+from gridveil.study import runner as runner_module
 from gridveil.study import store as store_module
 from gridveil.study.catalogue import STUDIES
 from gridveil.study.declare import Task
 from gridveil.study.runner import AHEAD, run_study
 from gridveil.study.store import Store, read_results
-from tests.studies import COUNT, DIES, FAILS, KILLS, LINGERS, RUNNING
+from tests.studies import COUNT, DIES, FAILS, KILLS, LINGERS, RUNNING, lost_once
 
 # Dask warns of its own things; a file that we leave open is a failure
-pytestmark = pytest.mark.filterwarnings("default", "error::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("default", "error::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.usefixtures("quick_workers"),
+]
 CASES = {"case5_pjm": "digest"}
 
 
@@ -233,15 +241,68 @@ def test_a_disk_that_fills_up_ends_a_run_with_words(tmp_path: Path, monkeypatch:
     assert run_study(COUNT, tmp_path, draws=1, workers=1).done_before == 2
 
 
-def test_a_cluster_may_grow(tmp_path: Path) -> None:
+def test_a_cluster_may_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers that join later get work, beyond what was handed out at the start."""
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]
-        timer = Timer(0.5, lambda: cluster.scale(8))
+    monkeypatch.setattr(runner_module, "LOOK", 0.05)
+    with in_threads() as cluster:
+        timer = Timer(0.1, lambda: cluster.scale(8))
         timer.start()
         done = run_study(LINGERS, tmp_path, draws=40, scheduler=cluster.scheduler_address, insecure=True)
         timer.join()
     assert (done.run, done.failed) == (80, 0)
     assert RUNNING["most"] > AHEAD
+
+
+def in_threads() -> Any:
+    """A cluster of threads of this process: no process has to begin."""
+    return LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)  # type: ignore[no-untyped-call]
+
+
+def test_a_lost_scheduler_is_said_and_nothing_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Dask says it of a task that is gone, and of a connection; what else goes wrong here is ours, and not hidden."""
+    with in_threads() as cluster:
+        for number, (lost, raised, words) in enumerate(
+            (
+                (CancelledError("scheduler-connection-lost"), StudyError, r"no longer answers.*run the same command again"),
+                (CommClosedError("in <TLS>"), StudyError, "no longer answers .CommClosedError.; what is done is on disk"),
+                (KeyError("a bug"), KeyError, "a bug"),
+            )
+        ):  # fmt: skip
+            answers = iter([*[runner_module._outcome] * (number + 1), failing(lost)])
+            with monkeypatch.context() as patch:
+                patch.setattr(runner_module, "_outcome", partial(answer, answers))
+                with pytest.raises(raised, match=words):
+                    run_study(COUNT, tmp_path, draws=5, scheduler=cluster.scheduler_address, insecure=True)
+        made = run_study(COUNT, tmp_path, draws=5, scheduler=cluster.scheduler_address, insecure=True)
+    assert (made.done_before, made.run, made.failed) == (1 + 2 + 3, 4, 0)
+
+
+def answer(answers: Iterator[Any], future: Any) -> Any:
+    return next(answers)(future)
+
+
+def failing(error: Exception) -> Any:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
+def test_a_network_that_was_on_dying_workers_takes_no_task_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All tasks need it, and none of them has failed; the first time, Dask gives up the network."""
+    monkeypatch.setattr(runner_module, "_itself", lost_once)
+    monkeypatch.setitem(RUNNING, "lost", 0)
+    with in_threads() as cluster:
+        made = run_study(COUNT, tmp_path, draws=2, scheduler=cluster.scheduler_address, insecure=True)
+    assert (made.run, made.failed, RUNNING["lost"]) == (4, 0, 1 + 4)
+
+
+def test_workers_that_cannot_start_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gridveil.study.cluster.LocalCluster", failing(RuntimeError("Nanny failed to start.")))
+    with pytest.raises(StudyError, match=r"workers cannot be started \(Nanny failed to start.\).*Run it again"):
+        run_study(COUNT, tmp_path, draws=1)
 
 
 def test_results_do_not_depend_on_workers_and_runs_continue(tmp_path: Path) -> None:
@@ -315,10 +376,10 @@ def test_an_existing_cluster(tmp_path: Path) -> None:
     info = tmp_path / "scheduler.json"
     common = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     start = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(info), "--idle-timeout", "120 seconds"]  # fmt: skip
-    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(info), "--nthreads", "1", "--no-dashboard", "--death-timeout", "60"]  # fmt: skip
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(info), "--nthreads", "1", "--no-dashboard", "--death-timeout", "60", "--no-nanny"]  # fmt: skip
     processes = [subprocess.Popen(start, **common)]  # type: ignore[call-overload]
     try:
-        wait_for(info.exists)
+        wait_for(lambda: info.exists() and info.read_text().rstrip().endswith("}"))  # it is not written at once
         address = json.loads(info.read_text())["address"]
         processes += [subprocess.Popen(worker, **common) for _ in range(2)]  # type: ignore[call-overload]
         from distributed import Client
@@ -334,9 +395,8 @@ def test_an_existing_cluster(tmp_path: Path) -> None:
         assert here.exit_code == 0, here.output
         assert rows(results(tmp_path / "a", "costs")) == rows(results(tmp_path / "b", "costs"))
     finally:
-        for process in processes:
+        for process in reversed(processes):  # a worker without its scheduler takes its time
             process.terminate()
-        for process in processes:
             process.wait()
 
 
@@ -361,7 +421,8 @@ def test_an_existing_cluster(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_bad_input(tmp_path: Path, arguments: list[str], words: str) -> None:
+def test_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str) -> None:
+    monkeypatch.setattr("gridveil.study.cluster.PATIENCE", "100ms")
     done = CliRunner().invoke(app, ["study", *[str(tmp_path / "out") if one == "X" else one for one in arguments]])
     assert done.exit_code == 2, done.output
     assert words in " ".join(done.stderr.split())

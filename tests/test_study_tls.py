@@ -31,7 +31,10 @@ from gridveil.study.cluster import connected, credentials, credentials_of
 from gridveil.study.runner import run_study
 from tests.studies import COUNT
 
-pytestmark = pytest.mark.filterwarnings("default", "error::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("default", "error::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.usefixtures("quick_workers"),
+]
 
 INTRUDER = """
 import sys
@@ -146,19 +149,18 @@ def cluster(folder: Path, *options: str) -> Iterator[str]:
     processes = [subprocess.Popen(start, **quiet)]  # type: ignore[call-overload]
     try:
         end = time.monotonic() + 60
-        while not info.exists():
+        while not (info.exists() and info.read_text().rstrip().endswith("}")):
             assert time.monotonic() < end
             time.sleep(0.05)
         processes.append(subprocess.Popen(worker, **quiet))  # type: ignore[call-overload]
         yield json.loads(info.read_text())["address"]
     finally:
-        for process in processes:
+        for process in reversed(processes):  # a worker without its scheduler takes its time
             process.terminate()
-        for process in processes:
             process.wait()
 
 
-def test_a_cluster_with_credentials_in_files(tmp_path: Path) -> None:
+def test_a_cluster_with_credentials_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As docs/studies.md says: files for the scheduler, the workers and `gridveil study`."""
     made = Security.temporary()  # type: ignore[no-untyped-call]
     files = {"ca": made.tls_ca_file, "cert": made.tls_client_cert, "key": made.tls_client_key}
@@ -178,6 +180,7 @@ def test_a_cluster_with_credentials_in_files(tmp_path: Path) -> None:
         assert json.loads(done.stdout)["run"] == 1
         without = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "b")])
         assert without.exit_code == 2
+        monkeypatch.setattr("gridveil.study.cluster.PATIENCE", "1s")
         with pytest.raises(StudyError, match="no Dask scheduler answers"):
             run_study(
                 COUNT, tmp_path / "c", draws=1, scheduler=address,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -32,6 +33,17 @@ def regular_bytes(path: Path, missing: str) -> bytes:
         raise CaseFileError(path, None, f"the file cannot be read ({reason})", "check its permissions") from None
     if len(content) > size:
         raise CaseFileError(path, None, "the file grows while it is read", "wait until it is written, or copy it")
+    return content
+
+
+def small_bytes(path: Path, most: int) -> bytes:
+    """All of a regular file of at most so many bytes; an `OSError` says why not."""
+    if not stat.S_ISREG(path.stat().st_mode):  # before it is opened, as above
+        raise OSError(errno.EINVAL, "it is no regular file")
+    with path.open("rb") as stream:
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it takes more than the {most / 2**10:,.0f} KB that are read")
     return content
 
 

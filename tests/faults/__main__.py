@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # a fork has one thread, and so have the trials
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("JE_ARROW_MALLOC_CONF", "background_thread:false")
 
 
 def _study(folder: Path, count: int, seed: int) -> Record:

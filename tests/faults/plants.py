@@ -78,7 +78,55 @@ def unflushed() -> None:
     put(os, "fsync", lambda handle: None)
 
 
+def unkept() -> None:
+    """A study's task counts as done before it is on disk."""
+    from gridveil.study.store import Store
+
+    add, flush, late = Store.add, Store.flush, list[tuple[Any, ...]]()
+
+    def later(store: Store, *finished: Any) -> None:
+        late.append(finished)
+        if len(late) > 2:
+            add(store, *late.pop(0))
+
+    def flushed(store: Store) -> None:
+        while late and len(store._pending) < 5:
+            add(store, *late.pop(0))
+        flush(store)
+
+    put(Store, "add", later)
+    put(Store, "flush", flushed)
+
+
+def doubled() -> None:
+    """What an earlier run left in its journal is taken up although it is in a part already."""
+    from gridveil.study import found, store
+
+    def recover(opened: Any) -> None:
+        opened._pending = [row for records in found.read_journal(opened.journal) for row in records]
+        opened._entry = 1000 * len(opened._parts())
+        opened.flush()
+
+    put(store.Store, "_recover", recover)
+    put(store, "read_parts", lambda paths, *more: [found._part(path, *more) for path in paths])
+
+
+def blamed() -> None:
+    """Tasks that a scheduler took with it count as failed."""
+    from gridveil.study import runner
+
+    outcome = runner._outcome
+
+    def blaming(future: Any) -> Any:
+        try:
+            return outcome(future)
+        except Exception as error:  # noqa: BLE001 - that is the bug
+            return [], 0.0, str(error)
+
+    put(runner, "_outcome", blaming)
+
+
 _NONE = Receipt(0, "", 0.0, 0.0, (), None)
 PLANTS: dict[str, Callable[[], None]] = {
-    one.__name__: one for one in (unpaid, unsaid, partial, forgotten, overspent, unflushed)
+    one.__name__: one for one in (unpaid, unsaid, partial, forgotten, overspent, unflushed, unkept, doubled, blamed)
 }

@@ -62,11 +62,27 @@ def test_just_as_many_of_a_crowd_as_the_limit_allows() -> None:
     assert (found["n"], found["failures"]) == (1, 0), found["examples"]
 
 
-@pytest.mark.sweep
-def test_a_study_survives_kills() -> None:
+on_linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="processes are looked at in /proc")
+
+
+@on_linux
+@pytest.mark.parametrize("count", [9, pytest.param(300, marks=pytest.mark.sweep)])
+def test_a_study_survives_kills(count: int) -> None:
     pytest.importorskip("distributed", reason="the extra 'study' is not installed")
-    found = run("study", 6)
-    assert (found["n"], found["failures"]) == (6, 0), found["examples"]
+    found = run("study", count)
+    assert (found["n"], found["failures"]) == (count, 0), found["examples"]
+
+
+@on_linux
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("plant", "count", "words"),
+    [("unkept", 9, "tasks were done"), ("doubled", 60, "rows of"), ("blamed", 9, "count as failed")],
+)
+def test_planted_bugs_of_studies_are_found(plant: str, count: int, words: str) -> None:
+    pytest.importorskip("distributed", reason="the extra 'study' is not installed")
+    found = run("study", count, "--plant", plant)
+    assert any(words in example for example in found["examples"]), found["examples"]
 
 
 @pytest.mark.parametrize(

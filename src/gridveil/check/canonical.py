@@ -36,7 +36,7 @@ def needed_files(record: Manifest) -> set[str]:
 
 def foreign_files(contents: Contents, record: Manifest) -> list[str]:
     """Files that the manifest does not know, that are not there, or whose digest is another."""
-    files, digests = contents.files, record.sha256
+    files, digests = contents.files, record.sha256.by_name
     needed = needed_files(record)
     there = set(files) - {bundle.MANIFEST, bundle.SIGNATURE}
     faults = list(contents.faults)

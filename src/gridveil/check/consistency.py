@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from math import isclose, log
 
@@ -13,11 +13,23 @@ from gridveil.errors import GridError
 from gridveil.grid import PublicGrid
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.grid.profile import Profile
-from gridveil.publish.describe import RESEARCH, given, needs_dispatch, scrubbed, statement, stays_public
+from gridveil.publish.describe import (
+    RESEARCH,
+    given,
+    known_conditions,
+    needs_dispatch,
+    noise_words,
+    scrubbed,
+    statement,
+    stays_public,
+)
 from gridveil.publish.manifest import Manifest, Privacy
 from gridveil.wall.draw import SIGNIFICANT
 from gridveil.wall.facts import LOWEST_TARGET, Fact, FactKind, Source, cost_interval, declared, private_surcharge
 from gridveil.wall.mechanisms import COST, SURCHARGE, mechanism_words
+
+FIRST_DAY = date(2026, 1, 1)
+"""No release is older: the first format is of that year."""
 
 
 def foreign_manifest(grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
@@ -37,21 +49,30 @@ def _foreign_privacy(grid: PublicGrid, record: Manifest) -> list[str]:
         faults.append("another meaning of its mechanism")
     spent = privacy.differentially_private
     charged = (privacy.loss, privacy.cumulative_loss, privacy.cumulative_within)
-    seeded = privacy.noise.startswith("RESEARCH MODE")
-    if record.warning != (None if spent else RESEARCH) or seeded is spent:
+    noise = noise_words(private=spent, opendp=record.software.opendp)
+    if record.warning != (None if spent else RESEARCH) or privacy.noise != noise:
         faults.append("research mode that is not called so, or is called so without being it")
     if any((one is None) is spent for one in charged) or bool(privacy.ledger_entries) is not spent:
         faults.append("privacy without a charge, or a charge without privacy")
     if privacy.ledger_head is not None and not spent:
         faults.append("a ledger for what nothing was charged for")
-    if not _is_day(record.date):
-        faults.append("a date that no calendar has")
+    if not _possible_day(record.date):
+        faults.append("a date that no calendar has, before the first release or after today")
     faults += _foreign_parts(privacy, words.unit, words.name)
     if spent:
         faults += _foreign_losses(privacy, words.name)
+    return faults + _foreign_conditions(grid, record)
+
+
+def _foreign_conditions(grid: PublicGrid, record: Manifest) -> list[str]:
+    """Words of what is claimed, and on which condition, that are not those of such a release."""
+    privacy, words, faults = record.privacy, mechanism_words(record.mechanism.name), list[str]()
+    spent = privacy.differentially_private
     if privacy.given != given(record.public_inputs):
         faults.append("conditions that are not those of its public inputs")
     source, before = _source(record), privacy.given_before
+    if before != known_conditions(before) or (before and not spent):
+        faults.append("conditions that no earlier release can have had")
     needs = needs_dispatch(source, attended=record.attended)
     if privacy.statement != statement(privacy.parts, record.public_inputs, before, private=spent, dispatch=needs):
         faults.append("a statement that is not that of its parts")
@@ -69,12 +90,12 @@ def _foreign_privacy(grid: PublicGrid, record: Manifest) -> list[str]:
     return faults
 
 
-def _is_day(text: str) -> bool:
+def _possible_day(text: str) -> bool:
+    """A day more is allowed: clocks differ, and to tell the time is not the point."""
     try:
-        date.fromisoformat(text)
+        return FIRST_DAY <= date.fromisoformat(text) <= datetime.now(UTC).date() + timedelta(days=1)
     except ValueError:
         return False
-    return True
 
 
 def _source(record: Manifest) -> Source:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
-import numpy as np
-
-from gridveil.repair.judge import LIMITS
-from gridveil.wall.certificate import Basis, Certificate, Check, CheckKind, StoredCertificate
+from gridveil.repair.judge import BALANCE, EQUAL, LIMITS, promised
+from gridveil.wall.certificate import WORD_DIGITS, Basis, Certificate, Check, CheckKind, StoredCertificate
+from gridveil.wall.draw import Fidelity, Snapshot
+from gridveil.wall.facts import significant
 
 ROUNDING = 1e-11
 """What differs between two computers that judge the same written point (p.u., or relative)."""
 SOLVER = 1e-5
 """What differs between two solves of the same AC-OPF (of the cost, relative; of losses, as a factor)."""
-WORD = (CheckKind.BOUNDS, None)
-"""The one claim that cannot be computed again: it needs the noisy values."""
+Claim = tuple[CheckKind, int | None]
+"""A kind of check, and the step of the horizon that it is about."""
+WORD: Claim = (CheckKind.BOUNDS, None)
+"""The one claim that cannot be computed again: it needs the noisy values. Its limit is known all the same."""
 
 
 def tolerance(kind: CheckKind, limit: float, *, written: bool) -> float:
@@ -31,34 +33,52 @@ def tolerance(kind: CheckKind, limit: float, *, written: bool) -> float:
     return SOLVER if kind is CheckKind.LOSSES and not written else ROUNDING
 
 
-def other_claims(stored: StoredCertificate, found: Certificate, *, partly: bool = False) -> list[str]:
+def expected_claims(snapshots: Sequence[Snapshot], fidelity: Fidelity) -> dict[Claim, float]:
+    """What a certificate of such a bundle claims, in its order, with the limits; nothing is solved for that."""
+    claims = dict[Claim, float]()
+    for one, allowed in zip(snapshots, promised(snapshots, fidelity), strict=True):
+        step = one.step if len(snapshots) > 1 else None
+        claims |= {(CheckKind.BALANCE, step): BALANCE, (CheckKind.LIMITS, step): LIMITS}
+        if fidelity.loss_within is not None and one.losses is not None:
+            claims[CheckKind.LOSSES, step] = fidelity.loss_within
+        claims[CheckKind.COST, step] = allowed
+    return claims | {(CheckKind.SIGNS, None): 0.0, (CheckKind.TWINS, None): EQUAL, WORD: EQUAL}
+
+
+def other_claims(
+    stored: StoredCertificate, expected: Mapping[Claim, float], used: Sequence[int], unused: Sequence[int]
+) -> list[str]:
     """Where the stored certificate does not claim what is claimed of such a bundle, or claims that something failed.
 
-    `partly` is for those who did not solve: claims that only a solver finds are then no surprise.
+    It reports on the `used` and `unused` steps of the profile.
     """
-    claims = {(one.kind, one.step): one for one in stored.checks}
+    claims = [(one.kind, one.step) for one in stored.checks]
     faults = [f"failed: {one.name}" for one in stored.checks if not one.passed]
-    wanted = {(one.kind, one.step): one for one in found.checks}
-    faults += [f"missing: {kind}" for kind, step in [*wanted, WORD] if (kind, step) not in claims]
-    if not partly:
-        faults += [f"unknown: {one.name}" for key, one in claims.items() if key not in wanted and key != WORD]
-    if len(claims) < len(stored.checks):
-        faults.append("the same check twice")
-    for key, one in claims.items():
+    faults += [f"missing: {kind}" for kind, step in expected if (kind, step) not in claims]
+    if not faults and claims != list(expected):
+        faults.append("other claims, or in another order")
+    for key, one in zip(claims, stored.checks, strict=True):
         if one.basis is not (Basis.WORD if key == WORD else Basis.RECOMPUTED) or one.detail or one.steps != 1:
             faults.append(f"another basis: {one.kind}")
-        if key in wanted and not np.isclose(one.limit, wanted[key].limit, rtol=1e-6, atol=0.0):
+        if one.limit != expected.get(key):
             faults.append(f"another limit: {one.kind}")
         if one.value is None or not 0 <= one.value <= one.limit:
             faults.append(f"a value beyond its limit: {one.kind}")
-    if not partly:
-        if [(one.step, one.status) for one in stored.unused_steps] != [(one.step, one.status) for one in found.unused]:
-            faults.append("unused steps that end otherwise")
-        if [one.step for one in stored.used_steps] != [one.step for one in found.used]:
-            faults.append("other used steps")
-    if stored.truth != found.truth:
-        faults.append("another interval of the true cost")
+        elif key == WORD and one.value != significant(one.value, WORD_DIGITS):
+            faults.append(f"more digits than a word has: {one.kind}")
+    if ([one.step for one in stored.used_steps], [one.step for one in stored.unused_steps]) != (
+        list(used),
+        list(unused),
+    ):
+        faults.append("other steps")
     return faults if stored.passed else [*faults, "it does not say that it passed"]
+
+
+def other_ends(stored: StoredCertificate, found: Certificate) -> list[str]:
+    """Where steps without a promise end otherwise than is found by solving."""
+    if [one.status for one in stored.unused_steps] == [one.status for one in found.unused]:
+        return []
+    return ["unused steps that end otherwise"]
 
 
 def value_check(stored: StoredCertificate, found: Certificate) -> Check:

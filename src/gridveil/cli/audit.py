@@ -43,7 +43,7 @@ def audit(
             raise LedgerError(f"there is no ledger at {where}; name it with --ledger")
         case = read_case(original)
         known = None if same_as is None else read_same_as(same_as, to_network(case).grid)
-        found = audited(bundle, Ledger.open(where), case, known)
+        found = audited(bundle, Ledger.read(where), case, known)
         passed = all(one.passed for one in found)
         if as_json:
             status = "audited" if passed else "failed"
@@ -52,7 +52,7 @@ def audit(
             out.print(f"[bold]{INTERNAL}[/]")
             table = Table("", "question", "answer", title=f"audit of {escape(str(bundle))}", title_justify="left")
             for one in found:
-                table.add_row("[green]✓[/]" if one.passed else "[red]✗[/]", one.question, one.answer)
+                table.add_row("[green]✓[/]" if one.passed else "[red]✗[/]", one.question, escape(one.answer))
             out.print(table)
             out.print(f"[dim]{LIMITS}[/]")
     if not passed:

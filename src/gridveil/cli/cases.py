@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from gridveil import cases as shipped
 from gridveil.cli.options import JsonOption
 from gridveil.cli.output import out, print_json, reporting
 
@@ -12,6 +11,7 @@ from gridveil.cli.output import out, print_json, reporting
 def cases(as_json: JsonOption = False) -> None:
     """List the shipped cases; any command takes their names in place of a file."""
     with reporting(as_json):
+        from gridveil import cases as shipped
         from gridveil.casefile.find import load, read_case
 
         rows = []

@@ -11,18 +11,21 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from importlib.metadata import PackageNotFoundError, version
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.table import Table
 
 from gridveil import __version__
 from gridveil.cli.exits import Exit
-from gridveil.cli.options import JsonOption
+from gridveil.cli.options import JsonOption, LedgerOption
 from gridveil.cli.output import out, print_json, reporting
 from gridveil.errors import GridVeilError
+
+if TYPE_CHECKING:
+    from gridveil.privacy.ledger import Ledger
 
 LIBRARIES = ("numpy", "opendp", "scipy", "clarabel", "casadi", "cryptography", "msgspec", "typer", "rich")
 EXTRAS = {
@@ -52,10 +55,13 @@ class Finding:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def doctor(as_json: JsonOption = False) -> None:
+def doctor(ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
     """Say what is installed, which solver and ledger a release would use, and how the repair process is confined."""
     with reporting(as_json):
-        findings = {name: _examined(look) for name, look in LOOKS.items()}
+        looks = dict(LOOKS)
+        if ledger is not None:
+            looks["ledger"] = partial(_ledger, ledger)
+        findings = {name: _examined(look) for name, look in looks.items()}
         healthy = all(one.state is not State.PROBLEM for one in findings.values())
         if as_json:
             print_json({"status": "ok" if healthy else "problem", "findings": _record(findings)})
@@ -104,6 +110,8 @@ def _extras() -> Finding:
 
 
 def _version(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(name)
     except PackageNotFoundError:
@@ -131,13 +139,15 @@ def _solver() -> Finding:
 def _noise() -> Finding:
     """The library's map at a law that everybody knows, and a draw on the way of a release, which asserts its own."""
     import numpy as np
-    import opendp.prelude as dp
+    from opendp.domains import atom_domain
+    from opendp.measurements import make_laplace
+    from opendp.metrics import absolute_distance
 
     from gridveil.privacy.noise import ExactNoise
 
     noise = ExactNoise()
     drawn = noise.laplace(np.zeros(64), 1.0, 0.5)
-    law: Any = dp.m.make_laplace(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=2.0)
+    law: Any = make_laplace(atom_domain(T=float, nan=False), absolute_distance(T=float), scale=2.0)
     stated = float(law.map(1.0))
     if not (0.5 <= stated <= 0.5 * (1 + 1e-9) and np.all(np.isfinite(drawn)) and np.any(drawn != 0)):
         words = f"{noise.description}: a loss of {stated} where 0.5 is right, or no noise"
@@ -145,14 +155,13 @@ def _noise() -> Finding:
     return Finding(State.OK, f"{noise.description}; its privacy map is right", details={"map": stated})
 
 
-def _ledger() -> Finding:
+def _ledger(given: Path | None = None) -> Finding:
     from gridveil.privacy.ledger import Ledger, default_path
 
-    path = default_path()
+    path = given or default_path()
     details: dict[str, Any] = {"path": str(path), "exists": path.exists()}
     if path.exists():
-        count = len(Ledger.open(path).entries())
-        return Finding(State.OK, f"{path}: {count} entries, intact", details={**details, "entries": count})
+        return _looked_into(Ledger.read(path), details)
     if path.with_name(path.name + ".key").exists():
         words = f"{path} is gone, but its key is there: what was spent would be forgotten"
         return Finding(State.PROBLEM, words, "restore the ledger from a backup", details)
@@ -161,6 +170,21 @@ def _ledger() -> Finding:
         words = f"none yet, and {above} cannot be written to"
         return Finding(State.PROBLEM, words, "name another place with --ledger", details)
     return Finding(State.OK, f"none yet; a release makes {path}", details=details)
+
+
+def _looked_into(book: Ledger, details: dict[str, Any]) -> Finding:
+    """A ledger that is there: whole, its owner's alone, and such that a charge and its anchor can be written."""
+    count, anchor = len(book.verify()), book.anchor_file
+    details |= {"entries": count, "anchor": str(anchor)}
+    words = f"{book.path}: {count} entries, intact; its anchor stands in {anchor}"
+    if shared := [str(file) for file in book.shared_files()]:
+        found = f"{words}, but others may read or write {', '.join(shared)}"
+        return Finding(State.PROBLEM, found, f"chmod 600 {' '.join(shared)}", details)
+    needed = {book.path, book.path.parent, anchor.resolve().parent}  # an anchor is replaced, not written into
+    if fixed := sorted(str(place) for place in needed if not os.access(place, os.W_OK)):
+        found = f"{words}, but {', '.join(fixed)} cannot be written to"
+        return Finding(State.PROBLEM, found, "make it writable, or name another ledger with --ledger", details)
+    return Finding(State.OK, words, details=details)
 
 
 def _repair() -> Finding:

@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from gridveil.cli.exits import EXIT_HELP
+from gridveil.cli.light import LightCommand, LightGroup
 from gridveil.cli.options import JsonOption
 from gridveil.cli.output import out, print_json, reporting
 from gridveil.errors import PrivacyError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from gridveil.privacy.signature import PublicKey
 
 app = typer.Typer(
+    cls=LightGroup,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -24,7 +26,7 @@ app = typer.Typer(
 )
 
 
-@app.command(epilog=EXIT_HELP)
+@app.command(epilog=EXIT_HELP, cls=LightCommand)
 def new(
     target: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="The private key; the public one goes to FILE.pub.")
@@ -44,7 +46,7 @@ def new(
             out.print(key.fingerprint, soft_wrap=True)
 
 
-@app.command(epilog=EXIT_HELP)
+@app.command(epilog=EXIT_HELP, cls=LightCommand)
 def show(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A key, private or public.")],
     as_json: JsonOption = False,

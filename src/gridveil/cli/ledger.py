@@ -5,24 +5,27 @@ from __future__ import annotations
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption
+from gridveil.cli.light import LightCommand, LightGroup
+from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption, SameAsOption
 from gridveil.cli.output import out, print_json, reporting
 from gridveil.errors import LedgerError
 from gridveil.privacy.limit import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from gridveil.casefile import Case
     from gridveil.grid import PublicGrid
-    from gridveil.privacy.composition import Assets
-    from gridveil.privacy.ledger import History, Ledger
+    from gridveil.privacy.chain import Entry
+    from gridveil.privacy.history import History
+    from gridveil.privacy.ledger import Ledger
+    from gridveil.publish.elements import SameAs
 
 app = typer.Typer(
+    cls=LightGroup,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -38,18 +41,21 @@ def _existing(path: Path | None) -> Ledger:
     where = path or default_path()
     if not Ledger.exists(where):
         raise LedgerError(f"there is no ledger at {where}; a release makes one, or name another with --ledger")
-    return Ledger.open(where)
+    return Ledger.read(where)
 
 
-def _grid(case: str) -> tuple[Case, PublicGrid]:
+def _network(case: str, same_as: Path | None) -> tuple[str, PublicGrid, SameAs | None]:
+    """The name of a case, its grid, and as what the ledger knows its buses."""
     from gridveil.casefile.find import read_case
     from gridveil.casefile.to_network import to_network
+    from gridveil.publish.elements import read_same_as
 
     read = read_case(case)
-    return read, to_network(read).grid
+    grid = to_network(read).grid
+    return read.name, grid, None if same_as is None else read_same_as(same_as, grid)
 
 
-@app.command()
+@app.command(cls=LightCommand)
 def init(
     ledger: LedgerOption = None,
     limit: Annotated[float, typer.Option(help="The most that any line may ever spend.")] = DEFAULT_LIMIT,
@@ -73,17 +79,18 @@ def init(
             out.print(f"made {escape(str(book.path))}, with its key beside it; limit {limit:g} for every line")
 
 
-@app.command()
+@app.command(cls=LightCommand)
 def show(
     case: Annotated[str | None, typer.Argument(help="A case: its lines that have least left.")] = None,
     ledger: LedgerOption = None,
+    same_as: SameAsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print what networks have spent and every entry, or of a CASE the lines that are nearest to their limit."""
     with reporting(as_json):
         book = _existing(ledger)
         if case is not None:
-            _show_case(book, case, as_json)
+            _show_case(book, case, same_as, as_json)
             return
         history = book.history()
         if as_json:
@@ -95,85 +102,92 @@ def show(
 
 
 def _networks(history: History) -> Table:
-    """One row for every network by its latest form."""
+    """One row for every network whose lines are not all those of a later one."""
     from gridveil.privacy.ledger import reach_words
 
     table = Table("network", "lines", "spent", "limit", "left", "counted up to")
-    latest = {assets.name: assets for assets in history.networks.values()}
-    for name, assets in latest.items():
+    for assets in history.current:
         found = history.accounts(assets)
         limit = "none" if found.largest_limit is None else f"{found.largest_limit:.6g}"
         left = f"{found.left:.6g}" if isfinite(found.left) else ""
         table.add_row(
-            escape(name or "(no name)"), str(len(found.keys)), f"{found.largest:.6g}", limit, left,
+            escape(assets.name or "(no name)"), str(len(found.keys)), f"{found.largest:.6g}", limit, left,
             reach_words(found.within),
         )  # fmt: skip
     return table
 
 
 def _entries(history: History) -> Table:
-    """Charges with their outcome, and limits; draws and outcomes have no rows of their own."""
+    """Charges with their outcome, limits, and what was lost; draws and outcomes have no rows of their own."""
     ends = {one.details["charge"]: one.details for one in history.of("outcome")}
-    drawn = {one.details["charge"] for one in history.of("draw")}
     table = Table("entry", "time (UTC)", "network", "what")
     for entry in history.entries:
         said = entry.details
         named = history.networks.get(said.get("network") or 0)
         if entry.kind == "charge":
             what = f"{said['mechanism']}: loss {said['loss']:.6g} up to {said['alpha']:g} ({said['unit']})"
-            end = ends.get(entry.number)
-            if end is not None:
-                what += f", {end['outcome']}" + (f" ({end['reason']})" if end["reason"] else "")
-            elif entry.number in drawn and said["unit"] != "surcharge":
-                what += ", no end is known"
+            what += _end(entry, ends.get(entry.number))
         elif entry.kind == "limit":
             what = f"limit {said['limit']:.6g}"
+        elif entry.kind == "lost":
+            many = "entries, nobody knows how many," if said["missing"] is None else f"{said['missing']} entries"
+            what = f"{many} were lost: loss {said['loss']:.6g} for every line, known or not"
         else:
             continue
         table.add_row(str(entry.number), entry.time[:19], escape(named.name if named else "all"), escape(what))
     return table
 
 
-def _show_case(book: Ledger, case: str, as_json: bool) -> None:
+def _end(charge: Entry, end: dict[str, Any] | None) -> str:
+    """What came of a charge. One for a cost ends as the charge before it, and those of earlier versions kept no end."""
+    if end is not None:
+        return f", {end['outcome']}" + (f" ({end['reason']})" if end["reason"] else "")
+    if "taken_over" in charge.details:
+        return f", taken over from {charge.details['taken_over']}"
+    return "" if charge.details["unit"] == "surcharge" else ", no end is known"
+
+
+def _show_case(book: Ledger, case: str, same_as: Path | None, as_json: bool) -> None:
     from gridveil.privacy.ledger import reach_words
     from gridveil.publish.elements import corridor_buses, identities
 
-    read, grid = _grid(case)
-    found = book.accounts(book.assets(read.name, identities(grid)))
-    corridors = corridor_buses(grid)
+    name, grid, known = _network(case, same_as)
+    found = book.accounts(book.assets(name, identities(grid, known)))
+    corridors = list(dict.fromkeys(corridor_buses(grid, known)))  # each asset once, as the ledger knows it
     order = (found.limit - found.spent).argsort(kind="stable")[:SHOWN]
     rows = [(corridors[index], float(found.spent[index]), float(found.limit[index])) for index in order]
     if as_json:
         elements = [{"corridor": list(who), "spent": spent, "limit": limit} for who, spent, limit in rows]
         print_json(
-            {"network": read.name, "spent": found.largest, "limit": found.largest_limit, "left": found.left,
+            {"network": name, "spent": found.largest, "limit": found.largest_limit, "left": found.left,
              "counted_within": [one._asdict() for one in found.within], "nearest": elements}
         )  # fmt: skip
         return
-    table = Table("corridor", "spent", "limit", "left", title=escape(read.name), title_justify="left")
+    table = Table("corridor", "spent", "limit", "left", title=escape(name), title_justify="left")
     for (low, high), spent, limit in rows:
         table.add_row(f"{low}–{high}", f"{spent:.6g}", f"{limit:.6g}", f"{limit - spent:.6g}")
     out.print(table)
-    known = f", counted for changes up to {reach_words(found.within)}" if found.within else ""
-    out.print(f"{found.largest:.6g} spent on this network{known}")
+    reach = f", counted for changes up to {reach_words(found.within)}" if found.within else ""
+    out.print(f"{found.largest:.6g} spent on this network{reach}")
 
 
-@app.command()
+@app.command(cls=LightCommand)
 def verify(ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
-    """Check the chain of entries against the key and its anchor; a changed or missing one is named."""
+    """Check entries and kept draws against the key and its anchor; a changed or missing one is named."""
     with reporting(as_json):
-        count = len(_existing(ledger).entries())
+        count = len(_existing(ledger).verify())
         if as_json:
             print_json({"status": "intact", "entries": count})
         else:
             out.print(f"[green]intact[/]: {count} entries")
 
 
-@app.command("set-limit")
+@app.command("set-limit", cls=LightCommand)
 def set_limit(
     case: CaseArgument,
     limit: Annotated[float, typer.Argument(help="The most that a line of this network may ever spend.")],
     ledger: LedgerOption = None,
+    same_as: SameAsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Limit what may be spent on each line of CASE; releases beyond it are refused before anything is drawn."""
@@ -181,18 +195,18 @@ def set_limit(
         from gridveil.cli.spending import open_ledger
         from gridveil.publish.elements import identities
 
-        read, grid = _grid(case)
+        name, grid, known = _network(case, same_as)
         book = open_ledger(ledger, as_json)
-        network: Assets = book.assets(read.name, identities(grid))
+        network = book.assets(name, identities(grid, known))
         book.set_limit(network, limit)
         spent = book.accounts(network).largest
         if as_json:
-            print_json({"status": "set", "network": read.name, "limit": limit, "spent": spent})
+            print_json({"status": "set", "network": name, "limit": limit, "spent": spent})
         else:
-            out.print(f"limit {limit:g} for {escape(read.name)}, which has spent {spent:.6g}")
+            out.print(f"limit {limit:g} for {escape(name)}, which has spent {spent:.6g}")
 
 
-@app.command()
+@app.command(cls=LightCommand)
 def backup(
     target: Annotated[Path, typer.Argument(metavar="FILE", help="The backup; its key is put beside it.")],
     ledger: LedgerOption = None,
@@ -206,33 +220,48 @@ def backup(
         if as_json:
             print_json({"status": "copied", "backup": str(target), "entries": count})
         else:
-            out.print(f"{count} entries copied to {escape(str(target))}, with the key beside it: keep it as safe")
+            out.print(
+                f"{count} entries copied to {escape(str(target))}, with the key beside it: keep it as safe. It is used "
+                "with 'gridveil ledger restore' alone"
+            )
 
 
-@app.command("restore")
+@app.command("restore", cls=LightCommand)
 def restore_command(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A backup of the ledger.")],
     ledger: LedgerOption = None,
     lost: Annotated[
-        float | None, typer.Option(help="What entries that the backup lacks came to at most; charged to every line.")
+        float | None,
+        typer.Option(help="What entries that the backup lacks came to at most; charged to every line, known or not."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a backup in the place of a ledger that is missing or damaged; what was there is kept as *.replaced."""
+    """Put a backup in the place of a ledger that is missing or damaged; what was there stays as *.replaced."""
     with reporting(as_json):
         from gridveil.privacy.keeping import restore
         from gridveil.privacy.ledger import Ledger, default_path
 
         where = ledger or default_path()
         missing = restore(source, where, lost)
-        count = len(Ledger.open(where).entries())
+        history = Ledger.read(where).history()
+        count, charged = len(history.entries), sum(one.loss for one in history.lost)
         if as_json:
-            print_json({"status": "restored", "ledger": str(where), "entries": count, "lost": missing})
-        else:
-            out.print(f"restored {escape(str(where))}: {count} entries, {missing} lost")
+            print_json(
+                {"status": "restored", "ledger": str(where), "entries": count, "lost": missing, "charged": charged}
+            )
+            return
+        gone = "nobody knows how many are" if missing is None else f"{missing} are"
+        out.print(f"restored {escape(str(where))}: {count} entries, {gone} lost")
+        if missing != 0:
+            out.print(
+                f"for entries that were lost {charged:.6g} is charged to every line, known or not. Limits that were "
+                "set in them are gone: look at 'gridveil ledger show', and set them again with 'gridveil ledger "
+                "set-limit'",
+                soft_wrap=True,
+            )
 
 
-@app.command("migrate")
+@app.command("migrate", cls=LightCommand)
 def migrate_command(
     old: Annotated[Path, typer.Argument(help="A ledger of the first version.")],
     cases: Annotated[list[str], typer.Argument(help="The cases it has entries of, as they were released.")],
@@ -241,23 +270,27 @@ def migrate_command(
 ) -> None:
     """Take over a ledger of the first version, which counted networks by their buses, into a new one."""
     with reporting(as_json):
-        from gridveil.privacy.keeping import Known, migrate
         from gridveil.privacy.ledger import default_path
+        from gridveil.privacy.migration import Known, migrate
         from gridveil.publish.elements import former_shape, identities
 
         networks = []
         for case in cases:
-            read, grid = _grid(case)
-            networks.append(Known(read.name, former_shape(grid), tuple(identities(grid))))
+            name, grid, _ = _network(case, None)
+            networks.append(Known(name, former_shape(grid), tuple(identities(grid))))
         where = ledger or default_path()
         count = migrate(old, where, networks)
         if as_json:
-            print_json({"status": "migrated", "ledger": str(where), "entries": count})
+            print_json({"status": "migrated", "ledger": str(where), "entries": count, "limit": DEFAULT_LIMIT})
         else:
-            out.print(f"{count} entries taken over into {escape(str(where))}; keep {escape(str(old))} as an archive")
+            out.print(
+                f"{count} entries taken over into {escape(str(where))}; keep {escape(str(old))} as an archive. No line "
+                f"may spend more than {DEFAULT_LIMIT:g} unless the old ledger had another limit for it, or you set one "
+                "with 'gridveil ledger set-limit'"
+            )
 
 
-@app.command()
+@app.command(cls=LightCommand)
 def export(ledger: LedgerOption = None) -> None:
     """Print every entry as one JSON object, for an archive."""
-    show(None, ledger, as_json=True)
+    show(None, ledger, None, as_json=True)

@@ -9,7 +9,7 @@ import typer
 
 from gridveil import __version__
 from gridveil.cli.exits import EXIT_HELP
-from gridveil.cli.streams import open_streams
+from gridveil.cli.process import one_thread, open_streams
 from gridveil.cli.usage import Commands
 from gridveil.process.cores import no_core_files
 from gridveil.regular import DEFAULT_MB, MAX_SIZE
@@ -61,6 +61,7 @@ def main() -> None:
     """Run the command line. Requests to end are sentences too, and change nothing once a release is made; and no crash
     of any command leaves a network on disk."""
     no_core_files()
+    one_thread()
     app(obj=heed())
 
 

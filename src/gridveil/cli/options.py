@@ -12,3 +12,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 LedgerOption = Annotated[
     Path | None, typer.Option("--ledger", metavar="FILE", help="The ledger; by default the user's.")
 ]
+SameAsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--same-as",
+        metavar="FILE",
+        help="CSV with bus, known_as: which buses of earlier releases the renumbered ones are.",
+    ),
+]

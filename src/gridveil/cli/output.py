@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from gridveil.cli.exits import Exit
-from gridveil.cli.streams import open_streams
+from gridveil.cli.process import open_streams
 from gridveil.errors import CertificateFailed, GridVeilError, OtherFormat, RepairFailed, SolveError, Spent, unforeseen
 from gridveil.requests import Ended
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption
+from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption, SameAsOption
 from gridveil.cli.output import print_json, reporting, say, telling
 from gridveil.errors import ReleaseError
 from gridveil.wall.facts import SENSITIVITY, SHARE
@@ -101,12 +101,7 @@ def release(
     ] = False,
     research: Annotated[bool, typer.Option("--research", help="Seeded noise for studies: NOT private.")] = False,
     seed: Annotated[int | None, typer.Option(help="Seed of the noise; only with --research.")] = None,
-    same_as: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="CSV with bus, known_as: which buses of earlier releases the renumbered ones are."
-        ),
-    ] = None,
+    same_as: SameAsOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Spend without being asked, whatever looks like a slip.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -202,7 +197,7 @@ def _existing(path: Path | None) -> Ledger | None:
     from gridveil.privacy.ledger import Ledger, default_path
 
     where = path or default_path()
-    return Ledger.open(where) if Ledger.exists(where) else None
+    return Ledger.read(where) if Ledger.exists(where) else None
 
 
 def _key(file: Path) -> PrivateKey:

@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from gridveil.cli.exits import EXIT_HELP
+from gridveil.cli.light import LightCommand, LightGroup
 from gridveil.errors import GridVeilError
 
 COMMANDS = {
@@ -35,8 +35,32 @@ COMMANDS = {
 """In which file of this room each command is: a function of its name, or an `app` of several."""
 
 
-class Commands(TyperGroup):
-    """All commands; those who asked for JSON get errors of usage as JSON too."""
+class JsonUsage:
+    """Those who asked for JSON get errors of usage as JSON too."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> Any:
+        given = sys.argv[1:] if args is None else list(args)
+        if "--json" not in given or not named.get("standalone_mode", True):
+            return super().main(args, *rest, **named)  # type: ignore[misc]
+        from gridveil.cli.output import reporting
+
+        with reporting(True):
+            try:
+                code = super().main(given, *rest, **{**named, "standalone_mode": False})  # type: ignore[misc]
+            except Exception as error:
+                # Typer brings Click along or not, by its version: its errors are known by what they can do
+                if not hasattr(error, "format_message"):
+                    raise
+                raise GridVeilError(error.format_message()) from None
+        return sys.exit(code if isinstance(code, int) else 0)
+
+
+class OneCommand(JsonUsage, LightCommand):
+    """A command that is a program of its own."""
+
+
+class Commands(JsonUsage, LightGroup):
+    """All commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -52,29 +76,13 @@ class Commands(TyperGroup):
                 self.get_command(ctx, name)
         return super().resolve_command(ctx, args)
 
-    def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> Any:
-        given = sys.argv[1:] if args is None else list(args)
-        if "--json" not in given or not named.get("standalone_mode", True):
-            return super().main(args, *rest, **named)
-        from gridveil.cli.output import reporting
-
-        with reporting(True):
-            try:
-                code = super().main(given, *rest, **{**named, "standalone_mode": False})
-            except Exception as error:
-                # Typer brings Click along or not, by its version: its errors are known by what they can do
-                if not hasattr(error, "format_message"):
-                    raise
-                raise GridVeilError(error.format_message()) from None
-        return sys.exit(code if isinstance(code, int) else 0)
-
 
 def _command(name: str) -> Any:
     module = import_module(f"gridveil.cli.{COMMANDS[name]}")
     app = getattr(module, "app", None)
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        app.command(name, epilog=EXIT_HELP)(getattr(module, name))
+        app.command(name, epilog=EXIT_HELP, cls=LightCommand)(getattr(module, name))
     command = typer.main.get_command(app)
     command.name = name
     return command

@@ -1,6 +1,6 @@
 """`gridveil verify BUNDLE`: what anybody can check of a release, what is its publisher's word, what nobody can check.
 
-Also the command `gridveil-verify`, which needs no more than it uses: with --quick neither SciPy nor a solver.
+Also the command `gridveil-verify`, which needs no more than it uses: no SciPy, and with --quick no solver.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from gridveil.cli.checks import check_rows, print_unused
 from gridveil.cli.exits import EXIT_HELP, Exit
 from gridveil.cli.options import JsonOption
 from gridveil.cli.output import INTERNAL, out, print_json, reporting
+from gridveil.cli.process import one_thread
+from gridveil.cli.usage import OneCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +36,7 @@ def verify(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Judge what is written and solve nothing; needs neither SciPy nor a solver.")
+        bool, typer.Option("--quick", help="Judge what is written and solve nothing; needs no solver.")
     ] = False,
     against: Annotated[
         str | None,
@@ -139,6 +141,11 @@ def _print_steps(steps: Sequence[StepComparison]) -> None:
 
 def main() -> None:
     """Run this command alone."""
+    one_thread()
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-    app.command(epilog=EXIT_HELP)(verify)
+    app.command(cls=OneCommand, epilog=EXIT_HELP)(verify)
     app()
+
+
+if __name__ == "__main__":
+    main()

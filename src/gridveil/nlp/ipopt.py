@@ -30,6 +30,7 @@ from gridveil.nlp.ipopt_library import (
     INTERMEDIATE,
     find_library,
     load,
+    require_linear_solver,
 )
 from gridveil.nlp.problem import Evaluator
 from gridveil.nlp.solver import Bounds, Outcome, Patience, Progress, SolverOptions, Start, Status
@@ -104,6 +105,7 @@ def solve(
 ) -> Outcome:
     """Minimise from one start. Raises only if the solver itself cannot run; a bad end is a status."""
     library = load(find_library(options.library))
+    require_linear_solver(library, options.linear_solver, options.hsl_library)
     effort = current()
     if effort is not None:
         most = effort.allowed(evaluator.problem.n_variable)

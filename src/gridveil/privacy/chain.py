@@ -13,20 +13,18 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 from gridveil.errors import LedgerError
+from gridveil.privacy import database
 from gridveil.privacy.keyfile import PRIVATE, Anchor, KeyFile
 
 VERSION = 2
 APPLICATION = 0x47560001
-WAIT = 30.0
-"""Seconds to wait for other processes."""
 _SCHEMA = (
     "CREATE TABLE entries (id INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
     "CREATE TABLE head (only INTEGER PRIMARY KEY CHECK (only = 1), count INTEGER NOT NULL, hash TEXT NOT NULL)",
@@ -71,25 +69,42 @@ class Chain:
 
     def prepare(self) -> None:
         """Make the tables in a database that was never completed; refuse any other that is not ours and whole."""
-        file = KeyFile.beside(self.path)
-        key = KeyFile.read(file)
-        born = key.anchor is not None
-        if born and (not self.path.is_file() or self.path.stat().st_size == 0):
-            raise LedgerError(
-                f"{self.path} is {'empty' if self.path.exists() else 'missing'}, but its key {file} is there: what was "
-                "spent would be forgotten. Restore the database with 'gridveil ledger restore', or use another ledger"
-            )
-        if not born:
+        key = KeyFile.read(KeyFile.beside(self.path))
+        if key.anchor is None:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE))  # its log takes the same permissions
             with self.appending(create=True) as (connection, entries):
                 if not entries and key.limit is not None:
                     self.append(connection, "limit", {"network": None, "limit": key.limit})
+        self.require()
+
+    def require(self) -> None:
+        """Refuse a database that is not ours and whole."""
+        file = KeyFile.beside(self.path)
+        if KeyFile.read(file).anchor is None:
+            raise LedgerError(
+                f"{self.path} was never completed; the next release does that, there is nothing in it yet"
+            )
+        if not self.path.is_file() or self.path.stat().st_size == 0:
+            raise LedgerError(
+                f"{self.path} is {'empty' if self.path.exists() else 'missing'}, but its key {file} is there: what was "
+                "spent would be forgotten. Restore the database with 'gridveil ledger restore', or use another ledger"
+            )
         self.entries()
+
+    def anchor_again(self) -> None:
+        """Write the anchor as a charge will, or raise what keeps us from it; tidy up what dead writers left."""
+        with database.writing(self.path) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                self.checked(connection, KeyFile.read(KeyFile.beside(self.path)).anchor)
+                self._move(connection).tidy()
+            finally:
+                connection.execute("ROLLBACK")
 
     def entries(self) -> list[Entry]:
         """Every entry, as they are at one moment, whatever other processes append meanwhile."""
         anchor = KeyFile.read(KeyFile.beside(self.path)).anchor  # first: it must not be younger than what is read
-        with self._connection() as connection:
+        with self.reading() as connection:
             connection.execute("BEGIN")
             found = self.checked(connection, anchor)
             connection.execute("COMMIT")
@@ -107,7 +122,8 @@ class Chain:
 
         When it ends, what was appended is on disk and the anchor knows of it.
         """
-        with self._connection() as connection:
+        with database.writing(self.path) as connection:
+            refuse_foreign(connection, self.path)
             connection.execute("BEGIN EXCLUSIVE" if create else "BEGIN IMMEDIATE")
             try:
                 if create:
@@ -130,10 +146,15 @@ class Chain:
         """Move the anchor to the last entry, while nobody else appends."""
         connection.execute("BEGIN IMMEDIATE")
         try:
-            count, head = connection.execute("SELECT count, hash FROM head").fetchone()
-            KeyFile.read(KeyFile.beside(self.path)).advance(Anchor(count, head))
+            self._move(connection)
         finally:
             connection.execute("COMMIT")
+
+    def _move(self, connection: sqlite3.Connection) -> KeyFile:
+        count, head = connection.execute("SELECT count, hash FROM head").fetchone()
+        key = KeyFile.read(KeyFile.beside(self.path))
+        key.advance(Anchor(count, head))
+        return key
 
     def append(
         self, connection: sqlite3.Connection, kind: str, details: dict[str, Any], paper: bytes | None = None
@@ -190,8 +211,20 @@ class Chain:
 
     def paper(self, entry: Entry) -> bytes:
         """What stands beside an entry, if it is still what the entry has the digest of."""
-        with self._connection() as connection:
-            found = connection.execute("SELECT content FROM papers WHERE entry = ?", (entry.number,)).fetchone()
+        with self.reading() as connection:
+            return self._paper(connection, entry)
+
+    def verify(self) -> list[Entry]:
+        """Every entry, checked with what stands beside it."""
+        entries = self.entries()
+        with self.reading() as connection:
+            for entry in entries:
+                if "sha256" in entry.details:
+                    self._paper(connection, entry)
+        return entries
+
+    def _paper(self, connection: sqlite3.Connection, entry: Entry) -> bytes:
+        found = connection.execute("SELECT content FROM papers WHERE entry = ?", (entry.number,)).fetchone()
         content = found[0] if found and isinstance(found[0], bytes) else b""
         if hashlib.sha256(content).hexdigest() != entry.details.get("sha256"):
             raise LedgerError(f"what stands beside entry {entry.number} of {self.path} was changed or removed")
@@ -201,16 +234,11 @@ class Chain:
         return hmac.digest(self._key, f"{previous}|{number}|{body}".encode(), "sha256").hex()
 
     @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with closing(sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)) as connection:
-                prepare_connection(connection)
-                refuse_foreign(connection, self.path)
-                yield connection
-        except (sqlite3.DatabaseError, UnicodeError) as error:
-            raise LedgerError(
-                f"{self.path} is not a usable ledger ({error}); restore it, or use another path"
-            ) from error
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection to look into the file."""
+        with database.reading(self.path) as connection:
+            refuse_foreign(connection, self.path)
+            yield connection
 
 
 def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
@@ -227,22 +255,3 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
         )
     if version > VERSION:
         raise LedgerError(f"{path} was written by a newer version of GridVeil (ledger {version}); update GridVeil")
-
-
-def prepare_connection(connection: sqlite3.Connection) -> None:
-    """Write-ahead log and full synchronisation.
-
-    While the first process makes the log, or the last one clears it away, SQLite refuses others at once instead of
-    letting them wait; so they wait here.
-    """
-    deadline = monotonic() + WAIT
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or monotonic() > deadline:
-                raise
-            sleep(0.01)

@@ -7,7 +7,7 @@ largest α of its unit. And what a network has spent is what the asset of it has
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,6 +31,20 @@ class Within(NamedTuple):
     mechanism: str
     alpha: float
     unit: str
+
+
+class Lost(NamedTuple):
+    """What releases came to at most whose entries were lost: for every asset, as nobody knows which they were of.
+
+    It holds for changes up to the `reach` of each unit that was known then.
+    """
+
+    loss: float
+    reach: Mapping[str, float]
+
+    def within(self, found: Sequence[Within]) -> float:
+        """The loss for changes up to larger reaches: it grows at most as the reach that grows most."""
+        return self.loss * max([1.0, *(one.alpha / self.reach[one.unit] for one in found if one.unit in self.reach)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +97,12 @@ def accounts(
     network: Assets,
     charged: Iterable[tuple[Assets, Charge]],
     limits: Iterable[tuple[Assets | None, float]],
+    lost: Iterable[Lost] = (),
 ) -> Accounts:
     """What every asset of a network has spent by charges of whatever networks it was in, and what it may spend.
 
-    A limit is that of the assets of its network, or of all if it has none; the latest counts.
+    What was `lost` counts for all of them. A limit is that of the assets of its network, or of all if it has none; the
+    latest counts.
     """
     keys = tuple(dict.fromkeys(network.keys))
     place = {key: index for index, key in enumerate(keys)}
@@ -103,7 +119,7 @@ def accounts(
             found.append((counts[id(assets)], charge))
     within = reaches([charge for _, charge in found])
     largest = {one.unit: one.alpha for one in within}
-    spent = np.zeros(len(keys))
+    spent = np.full(len(keys), sum((one.within(within) for one in lost), 0.0))
     for times, charge in found:
         spent += times * (charge.loss * (largest[charge.unit] / charge.alpha))
     limit = np.full(len(keys), np.inf)

@@ -5,27 +5,29 @@ its network, and what a network has spent is the largest of theirs. A new bus, a
 networks share count rightly by that. An asset is known by a keyed name of its public identity.
 
 Entries, in a chain (`privacy/chain.py`): `network` (its assets, as changes to one that is known), `charge`, `limit`,
-`draw` (the noisy values, which are private already), `outcome` (released, or failed and why), `lost`.
+`draw` (the noisy values, which are private already), `outcome` (released, or failed and why), `lost` (what entries came
+to that a backup lacked). What they mean together is `privacy/history.py`'s business.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from math import isfinite
 from pathlib import Path
+from stat import S_IRWXG, S_IRWXO
 from typing import Any
 
 from gridveil.errors import BudgetExceeded, LedgerError
 from gridveil.files import require_room
 from gridveil.privacy.chain import Chain, Entry, Unanchored
-from gridveil.privacy.composition import Accounts, Assets, Charge, Within, accounts
-from gridveil.privacy.keyfile import KeyFile
+from gridveil.privacy.composition import Accounts, Assets, Charge, Within
+from gridveil.privacy.database import LOG
+from gridveil.privacy.history import History, left_over
+from gridveil.privacy.keyfile import KeyFile, key_bytes
 from gridveil.privacy.limit import DEFAULT_LIMIT
 
 ROOM = 16 * 2**20
@@ -57,52 +59,6 @@ class Charged(LedgerError):
         super().__init__(message)
 
 
-@dataclass(frozen=True, eq=False)
-class History:
-    """What the entries of a ledger say together."""
-
-    entries: Sequence[Entry]
-
-    @cached_property
-    def networks(self) -> dict[int, Assets]:
-        """The assets of every network, by the number of its entry."""
-        found: dict[int, Assets] = {}
-        for entry in self.of("network"):
-            base, said = entry.details["base"], entry.details
-            keys = left_over(found[base].keys, said["removed"]) if base else []
-            found[entry.number] = Assets(said["name"], (*keys, *said["added"]))
-        return found
-
-    @cached_property
-    def charges(self) -> list[tuple[Assets, Charge]]:
-        found = []
-        for entry in self.of("charge"):
-            said = entry.details
-            charge = Charge(said["loss"], said["alpha"], said["unit"], said["mechanism"])
-            found.append((self.networks[said["network"]], charge))
-        return found
-
-    def of(self, kind: str) -> list[Entry]:
-        return [entry for entry in self.entries if entry.kind == kind]
-
-    def accounts(self, network: Assets, more: Iterable[Charge] = ()) -> Accounts:
-        """What each asset of a network has spent, and would have with more charges."""
-        limits = [(self.networks.get(one.details["network"]), one.details["limit"]) for one in self.of("limit")]
-        return accounts(network, [*self.charges, *((network, charge) for charge in more)], limits)
-
-    def earlier(self, network: Assets) -> tuple[Entry, ...]:
-        """The charges that touched a network."""
-        keys = set(network.keys)
-        pairs = zip(self.of("charge"), self.charges, strict=True)
-        return tuple(entry for entry, (assets, _) in pairs if not keys.isdisjoint(assets.keys))
-
-    def known(self, network: Assets) -> int | None:
-        """The entry of a network with just these assets, and this name."""
-        wanted = (network.name, sorted(network.keys))
-        found = [number for number, one in self.networks.items() if (one.name, sorted(one.keys)) == wanted]
-        return found[-1] if found else None
-
-
 class Ledger:
     """An open ledger; processes may share the file."""
 
@@ -112,9 +68,17 @@ class Ledger:
 
     @staticmethod
     def open(path: Path | str | None = None) -> Ledger:
-        """Open a ledger; where there is neither a database nor a key, make both (`init`)."""
-        where = Path(path) if path is not None else default_path()
-        return Ledger._open(where) if Ledger.exists(where) else Ledger._make(where, DEFAULT_LIMIT, None)
+        """Open a ledger to spend; where there is neither a database nor a key, make both (`init`)."""
+        where = _real(default_path() if path is None else Path(path))
+        ledger = Ledger._open(where) if Ledger.exists(where) else Ledger._make(where, DEFAULT_LIMIT, None)
+        if shared := " ".join(map(str, ledger.shared_files())):
+            raise LedgerError(f"others may read or write {shared}; make it yours alone with: chmod 600 {shared}")
+        return ledger
+
+    @staticmethod
+    def read(path: Path | str) -> Ledger:
+        """Open a ledger that is there to look into it; it may be one that cannot be written."""
+        return Ledger._open(_real(Path(path)), to_write=False)
 
     @staticmethod
     def exists(path: Path) -> bool:
@@ -127,10 +91,12 @@ class Ledger:
 
         With `anchor`, what guards against older copies stands in another file, on another disk at best.
         """
-        path = Path(path)
+        path = _real(Path(path))
         if Ledger.exists(path):
             raise LedgerError(f"{path} exists, or its key does; it is not made anew")
         _limit(0.0 if limit is None else limit)
+        if anchor is not None:
+            _refuse_anchor(path, anchor)
         return Ledger._make(path, limit, anchor)
 
     @staticmethod
@@ -142,18 +108,27 @@ class Ledger:
         return Ledger._open(path)
 
     @staticmethod
-    def _open(path: Path) -> Ledger:
+    def _open(path: Path, *, to_write: bool = True) -> Ledger:
         key = KeyFile.beside(path)
         if not key.exists():
             raise LedgerError(f"{path} has no key ({key} is missing); restore the key file, or use another ledger")
         with _opening(path):
-            if len(key.read_bytes()) == 64:
+            if len(key_bytes(key)) == 64:
                 raise LedgerError(
                     f"{path} is a ledger of an earlier version, which counted networks, not their lines; take it over "
                     f"with 'gridveil ledger migrate {path} CASE... --ledger NEW'"
                 )
-            ledger = Ledger(path, KeyFile.read(key).key)
-            ledger._chain.prepare()
+            found = KeyFile.read(key)
+            if found.backup:
+                raise LedgerError(
+                    f"{path} is a backup, and to spend from it would be to spend twice; put it in its ledger's place "
+                    f"with 'gridveil ledger restore'"
+                )
+            ledger = Ledger(path, found.key)
+            if to_write:
+                ledger._chain.prepare()
+            else:
+                ledger._chain.require()
         return ledger
 
     def assets(self, name: str, identities: Iterable[str]) -> Assets:
@@ -209,11 +184,30 @@ class Ledger:
         return self._chain.append(connection, "network", details).number
 
     def require_room(self) -> None:
-        """Refuse to spend where what is drawn could not be kept."""
+        """Refuse to spend where what is drawn could not be kept, or the anchor not be moved to the charge."""
         try:
             require_room(self.path.absolute().parent, ROOM)
         except OSError as error:
             raise LedgerError(f"{self.path}: {error.strerror}; nothing was charged, make room first") from error
+        try:
+            self._chain.anchor_again()
+        except OSError as error:
+            raise LedgerError(
+                f"the anchor of {self.path} cannot be written ({error.strerror or error}); nothing was charged. See "
+                f"that {self.anchor_file} and its directory can be written"
+            ) from error
+
+    @property
+    def anchor_file(self) -> Path:
+        """Where the anchor stands."""
+        key = KeyFile.alone(KeyFile.beside(self.path))
+        return key.anchor_path or key.path
+
+    def shared_files(self) -> list[Path]:
+        """Files of the ledger that others than their owner may read or write."""
+        names = (self.path.name, self.path.name + LOG, KeyFile.beside(self.path).name)
+        files = [file for name in names if (file := self.path.with_name(name)).exists()]
+        return [file for file in files if os.name == "posix" and file.stat().st_mode & (S_IRWXG | S_IRWXO)]
 
     def accounts(self, network: Assets, more: Iterable[Charge] = ()) -> Accounts:
         """What each asset of a network has spent, or would have with more charges; nothing is written."""
@@ -250,6 +244,10 @@ class Ledger:
         """Every entry, checked against the chain."""
         return self._chain.entries()
 
+    def verify(self) -> list[Entry]:
+        """Every entry, and what was kept of draws, checked against the chain."""
+        return self._chain.verify()
+
 
 def default_path() -> Path:
     """Where the ledger is kept if nobody says otherwise."""
@@ -279,15 +277,19 @@ def reach_words(within: Sequence[Within]) -> str:
     return " and ".join(dict.fromkeys(f"{one.alpha:g} ({one.unit})" for one in within))
 
 
-def left_over(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    """What of `one`, as often as it stands there, is not in the other."""
-    counts, left = Counter(other), list[str]()
-    for key in one:
-        if counts[key]:
-            counts[key] -= 1
-        else:
-            left.append(key)
-    return left
+def _real(path: Path) -> Path:
+    """Where links lead, so that the key's anchor is that of the one database; unless the key is the link's own."""
+    real = Path(os.path.realpath(path))  # a loop is left as it is
+    own = KeyFile.beside(path).exists() and not KeyFile.beside(real).exists()
+    return path if own else real
+
+
+def _refuse_anchor(path: Path, anchor: Path) -> None:
+    """An anchor is that of one ledger, and a file that nothing else stands in."""
+    if anchor.exists() or Path(os.path.realpath(anchor)) in (path, KeyFile.beside(path)):
+        raise LedgerError(f"{anchor} exists, or is the ledger's own file; give another one for the anchor")
+    if not anchor.absolute().parent.is_dir():
+        raise LedgerError(f"there is no directory for the anchor {anchor}; make it first")
 
 
 def _limit(limit: float) -> None:

@@ -86,15 +86,19 @@ def _measurement(size: int, sensitivity: float, epsilon: float) -> Any:  # opend
     five times faster; rounding the values to it can add size·2^k to their distance, and the scale is enlarged by just
     that, about one part in 10^13 for 10,000 values.
     """
-    import opendp.prelude as dp  # noqa: PLC0415 - heavy, and needed on the secret side only
+    # heavy, and needed on the secret side only; by their parts, for the library's prelude loads all that it has
+    from opendp.domains import atom_domain, vector_domain  # noqa: PLC0415
+    from opendp.measurements import make_laplace  # noqa: PLC0415
+    from opendp.metrics import l1_distance  # noqa: PLC0415
+    from opendp.mod import enable_features  # noqa: PLC0415
 
-    dp.enable_features("contrib")
+    enable_features("contrib")
     scale = sensitivity / epsilon
     k = floor(log2(scale)) - 56
-    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=size)
+    domain = vector_domain(atom_domain(T=float, nan=False), size=size)
     scale = (sensitivity + size * 2.0**k) / epsilon
-    measurement: Any = dp.m.make_laplace(domain, dp.l1_distance(T=float), scale=scale, k=k)
+    measurement: Any = make_laplace(domain, l1_distance(T=float), scale=scale, k=k)
     while not measurement.map(sensitivity) <= epsilon:
         scale = nextafter(scale * (1 + 1e-15), float("inf"))
-        measurement = dp.m.make_laplace(domain, dp.l1_distance(T=float), scale=scale, k=k)
+        measurement = make_laplace(domain, l1_distance(T=float), scale=scale, k=k)
     return measurement

@@ -5,13 +5,14 @@ Every sentence is a function of the typed record, so that a manifest with other 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from re import sub
 
 import numpy as np
 
 from gridveil.grid import PublicGrid
 from gridveil.publish.manifest import Parts
-from gridveil.wall.facts import KIND_WORDS, Fact, FactKind, Source
+from gridveil.wall.facts import DIGITS, KIND_WORDS, Fact, FactKind, Source
 from gridveil.wall.mechanisms import COST, UNITS, MechanismWords, mechanism_words
 
 RESEARCH = (
@@ -28,10 +29,43 @@ def given(facts: Sequence[Fact]) -> list[str]:
             found.setdefault((one.kind, one.source), []).append(one)
     words = []
     for (kind, source), same in found.items():
-        many = "" if len(same) == 1 else f" of {len(same)} steps"
-        how = f"declared to {same[0].digits} digits, without noise" if source is Source.DECLARED else "published before"
-        words.append(f"{KIND_WORDS[kind]}{many}, {how}")
+        words.append(_condition(kind, source, "" if len(same) == 1 else f" of {len(same)} steps"))
     return words
+
+
+def _condition(kind: FactKind, source: Source, many: str) -> str:
+    how = f"declared to {DIGITS} digits, without noise" if source is Source.DECLARED else "published before"
+    return f"{KIND_WORDS[kind]}{many}, {how}"
+
+
+NEEDS_DISPATCH = "an optimal power flow at every used step"
+UNSAID = "optimal dispatch cost, declared or published by an earlier version"
+LOST = "whatever releases were conditional on whose entries the ledger has lost"
+"""What the ledger says (`privacy/`), which what strangers run must not load."""
+SEVERAL = " of several steps"
+EARLIER_CONDITIONS = (
+    *(_condition(kind, source, many) for kind in (FactKind.COST, FactKind.LOSSES, FactKind.UNUSED_COST)
+      for source in (Source.PUBLISHED, Source.DECLARED) for many in ("", SEVERAL)),
+    NEEDS_DISPATCH,
+    UNSAID,
+    LOST,
+)  # fmt: skip
+"""All that an earlier release can have been conditional on: a list, so that a manifest has no room for other words."""
+
+
+def known_conditions(words: Iterable[str]) -> list[str]:
+    """Conditions as the ledger has them, each once and in the order of the list; others count as unsaid."""
+    found = {sub(r" of [0-9]+ steps,", f"{SEVERAL},", one) for one in words}
+    if found - set(EARLIER_CONDITIONS):
+        found.add(UNSAID)
+    return [one for one in EARLIER_CONDITIONS if one in found]
+
+
+def noise_words(*, private: bool, opendp: str) -> str:
+    """Which sampler draws, by the version of its library."""
+    if private:
+        return f"OpenDP {opendp} make_laplace, randomness of the operating system"
+    return "RESEARCH MODE: seeded generator (NumPy PCG64), offers no privacy"
 
 
 UNASKED = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,9 +12,12 @@ import numpy as np
 
 from gridveil.errors import ReleaseError
 from gridveil.grid import PublicGrid
+from gridveil.regular import small_bytes
 
 SameAs = Mapping[int, int]
 """By what number the ledger knows a bus that was renumbered."""
+LARGEST = 16 * 2**20
+"""Bytes of an identity map: a million buses."""
 
 
 def corridor_buses(grid: PublicGrid, same_as: SameAs | None = None) -> list[tuple[int, int]]:
@@ -40,8 +44,8 @@ def identities(grid: PublicGrid, same_as: SameAs | None = None) -> list[str]:
 def read_same_as(path: Path, grid: PublicGrid) -> dict[int, int]:
     """A CSV file with the columns `bus` and `known_as`: which bus of an earlier release each renumbered one is."""
     try:
-        with path.open(newline="", encoding="utf-8") as stream:
-            rows = list(csv.DictReader(stream))
+        text = small_bytes(path, LARGEST).decode("utf-8-sig")
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
         pairs = [(int(row["bus"]), int(row["known_as"])) for row in rows]
     except OSError as error:
         raise ReleaseError(f"{path} cannot be read ({error.strerror}); nothing was charged") from error

@@ -6,10 +6,12 @@ true value. What each field means stands in docs/bundle.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from re import fullmatch
 from typing import Annotated, Any, Literal
+from unicodedata import category
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, to_builtins
 
 from gridveil.errors import OtherFormat, ReleaseError
 from gridveil.wall.codec import from_json, json_schema
@@ -25,20 +27,14 @@ Positive = Annotated[float, Meta(gt=0, lt=LARGEST)]
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
 # ends are (?![\s\S]): in Python, but not in JSON Schema's language, $ also matches before a last line break
-Text = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=1000,
-        pattern=r"^[^\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]*(?![\s\S])",
-    ),
-]
-"""Words of the publisher's own: one line that shows all it holds, wherever it is printed."""
+Text = Annotated[str, Meta(min_length=1, max_length=1000)]
+"""Words of the publisher's own: one line that shows all it holds, wherever it is printed (`shows_all`)."""
 Hash = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}(?![\s\S])")]
 Key = Annotated[str, Meta(pattern=r"^[A-Za-z0-9+/]{43}=(?![\s\S])")]
 Day = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?![\s\S])")]
-Package = Literal["python", "gridveil", "numpy", "scipy", "casadi", "opendp"]
-Version = Annotated[str, Meta(pattern=r"^[0-9A-Za-z.+!_-]{1,40}(?![\s\S])")]
+VERSION = r"[0-9]{1,4}([.][0-9]{1,6}){0,3}((a|b|rc)[0-9]{1,3})?([.]post[0-9]{1,3})?([.]dev[0-9]{1,12})?"
+"""A version as PEP 440 has it, without the label of a build."""
+Version = Annotated[str, Meta(pattern=rf"^(absent|{VERSION})(?![\s\S])")]
 FORMAT: Literal["gridveil-release-5"] = "gridveil-release-5"
 
 
@@ -91,14 +87,14 @@ class Privacy(Struct, frozen=True, forbid_unknown_fields=True):
     loss: Positive | None
     parts: Parts
     given: list[str]
-    given_before: list[Text]
+    given_before: list[str]
     statement: str
     cumulative_loss: Positive | None
     cumulative_within: list[WithinRecord] | None
     limit: Annotated[float, Meta(ge=0, lt=LARGEST)] | None
     ledger_entries: list[Count]
     ledger_head: Hash | None
-    noise: Text
+    noise: str
 
 
 class FidelityRecord(Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,6 +130,71 @@ class Publisher(Struct, frozen=True, forbid_unknown_fields=True):
     contact: Text | None = None
     licence: Text | None = None
 
+    def __post_init__(self) -> None:
+        for words in (self.name, self.contact, self.licence):
+            if words is not None and not shows_all(words):
+                raise ValueError("words with characters that nobody sees, or with more than single spaces between them")
+
+
+INVISIBLE = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
+"""Unicode's categories of what is not shown, or is whatever a font makes of it."""
+IGNORABLE = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
+"""Letters and marks that are nothing on paper: a joiner, fillers."""
+
+
+def shows_all(words: str) -> bool:
+    """Does a reader see every character of a line? Variation selectors, too, could carry a message unseen."""
+    if words != " ".join(words.split()):
+        return False
+    return not any(
+        category(one) in INVISIBLE
+        or one in IGNORABLE
+        or "\u180b" <= one <= "\u180f"
+        or "\ufe00" <= one <= "\ufe0f"
+        or "\U000e0000" <= one <= "\U000e0fff"
+        for one in words
+    )
+
+
+class Software(Struct, frozen=True, forbid_unknown_fields=True):
+    """Versions of what made a release; their labels of builds are left out, which would be words."""
+
+    python: Version
+    gridveil: Version
+    numpy: Version
+    scipy: Version
+    casadi: Version
+    opendp: Version
+
+
+class Digests(
+    Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    rename={
+        "network": "released.m",
+        "certificate": "certificate.json",
+        "profile": "profile.csv",
+        "report": "report.html",
+    },
+):
+    """SHA-256 of every other file but the signature. Of which there must be one is for `verify` to say."""
+
+    network: Hash | UnsetType = UNSET
+    certificate: Hash | UnsetType = UNSET
+    profile: Hash | UnsetType = UNSET
+    report: Hash | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, digests: Mapping[str, str]) -> Digests:
+        """Digests by the names of their files."""
+        return convert(dict(digests), cls)
+
+    @property
+    def by_name(self) -> dict[str, str]:
+        found: dict[str, str] = to_builtins(self)
+        return found
+
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     """The record of one release; the bundle adds the digests and the key that signs them."""
@@ -152,9 +213,9 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     unprotected_lines: list[Count]
     scrubbed: list[str]
     repair: RepairRecord
-    software: dict[Package, Version]
+    software: Software
     public_key: Key | None
-    sha256: dict[str, Hash]
+    sha256: Digests
 
 
 def schema() -> dict[str, Any]:

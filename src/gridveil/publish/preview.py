@@ -67,17 +67,20 @@ def preview(network: SecretNetwork, plan: Plan, ledger: Ledger | None, *, same_a
     due = charges(plan, loss)
     if ledger is None:
         assets = Assets(network.name, tuple(identities(network.grid, same_as)))
-        before, certain, after = (
-            accounts(assets, [(assets, one) for one in some], [(None, DEFAULT_LIMIT)]) for some in ([], due[:1], due)
+        before, after = (
+            accounts(assets, [(assets, one) for one in some], [(None, DEFAULT_LIMIT)]) for some in ([], due)
         )
+        namesake = None
     else:
         assets, history = ledger.assets(network.name, identities(network.grid, same_as)), ledger.history()
-        before, certain, after = (history.accounts(assets, some) for some in ([], due[:1], due))
+        before, after = (history.accounts(assets, some) for some in ([], due))
+        namesake = history.namesake(assets)
     public = stays_public(
         plan.words, network.grid, plan.source, spent_parts(plan, loss, asked=True),
         [one.mechanism for one in after.within], attended=not plan.unattended,
     )  # fmt: skip
-    return Preview(tuple(due), before, after, tuple(public), _questions(plan, before, certain), _impossible(plan))
+    questions = _questions(plan, before, after, namesake)
+    return Preview(tuple(due), before, after, tuple(public), questions, _impossible(plan))
 
 
 def charges(plan: Plan, loss: float) -> list[Charge]:
@@ -88,16 +91,19 @@ def charges(plan: Plan, loss: float) -> list[Charge]:
     return found
 
 
-def _questions(plan: Plan, before: Accounts, certain: Accounts) -> tuple[str, ...]:
+def _questions(plan: Plan, before: Accounts, after: Accounts, namesake: Assets | None) -> tuple[str, ...]:
     """What is asked about before it is spent; by public data and the ledger alone."""
     found = []
     if plan.epsilon > LARGE_EPSILON:
         found.append(f"epsilon = {plan.epsilon:g} protects hardly anything")
     if plan.words.unit == RELATIVE and float(plan.alpha) > LARGE_ALPHA:
         found.append(f"alpha = {float(plan.alpha):g} means {100 * float(plan.alpha):g} per cent")
-    if 0 < 2 * before.largest * (1 + 1e-9) < certain.largest:
+    if 0 < 2 * before.largest * (1 + 1e-9) < after.largest:
+        found.append(f"what the network has spent more than doubles, from {before.largest:.6g} to {after.largest:.6g}")
+    if namesake is not None:
         found.append(
-            f"what the network has spent more than doubles, from {before.largest:.6g} to {certain.largest:.6g}"
+            f"the ledger knows a network '{namesake.name}' of {len(namesake.keys)} corridors, most of which this one "
+            "does not have: lines of other buses have accounts of their own (if buses were renumbered, give --same-as)"
         )
     return tuple(found)
 

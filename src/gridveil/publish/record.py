@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from math import ceil, floor, log10
+from re import match
 
 import numpy as np
 from msgspec import convert
@@ -16,18 +17,29 @@ from gridveil.grid import PublicGrid
 from gridveil.grid.profile import Profile
 from gridveil.privacy.ledger import Receipt
 from gridveil.privacy.noise import Noise
-from gridveil.publish.describe import RESEARCH, given, needs_dispatch, scrubbed, statement, stays_public
+from gridveil.publish.describe import (
+    NEEDS_DISPATCH,
+    RESEARCH,
+    given,
+    known_conditions,
+    needs_dispatch,
+    scrubbed,
+    statement,
+    stays_public,
+)
 from gridveil.publish.manifest import (
     FORMAT,
+    VERSION,
+    Digests,
     FidelityRecord,
     Horizon,
     Manifest,
     MechanismRecord,
-    Package,
     Part,
     Parts,
     Privacy,
     RepairRecord,
+    Software,
     WithinRecord,
 )
 from gridveil.publish.plan import Plan
@@ -73,7 +85,7 @@ def make_manifest(
                 private=noise.private,
                 dispatch=needs_dispatch(plan.source, attended=not plan.unattended),
             ),
-            cumulative_loss=_total(last, words.name) if last else None,
+            cumulative_loss=total_spent(last, words.name) if last else None,
             cumulative_within=convert([one._asdict() for one in within], list[WithinRecord]) if last else None,
             limit=last.limit if last else None,
             ledger_entries=[one.entry for one in receipts],
@@ -92,9 +104,9 @@ def make_manifest(
         unprotected_lines=(np.flatnonzero(words.unprotected(grid)) + 1).tolist(),
         scrubbed=scrubbed(names_kept=plan.keep_names),
         repair=RepairRecord(result.path, result.cuts, SIGNIFICANT),  # type: ignore[arg-type]
-        software=dict(_software()),
+        software=_software(),
         public_key=None,
-        sha256={},
+        sha256=Digests(),
     )
 
 
@@ -107,16 +119,15 @@ def conditions(plan: Plan, facts: Sequence[Fact]) -> dict[str, list[str]]:
     """What the ledger has to remember of a release beside its loss: what it is conditional on."""
     words = given(facts)
     if needs_dispatch(plan.source, attended=not plan.unattended):
-        words.append("an optimal power flow at every used step")
+        words.append(NEEDS_DISPATCH)
     return {"given": words}
 
 
 def earlier_conditions(receipts: Sequence[Receipt]) -> list[str]:
-    """Conditions of earlier releases of the network, each once."""
+    """Conditions of earlier releases of the network."""
     own = {one.entry for one in receipts}
     charges = [entry for entry in (receipts[-1].earlier if receipts else ()) if entry.number not in own]
-    found = [words for entry in charges for words in entry.details.get("given", [])]
-    return list(dict.fromkeys(found))
+    return known_conditions(words for entry in charges for words in entry.details.get("given", []))
 
 
 def spent_parts(plan: Plan, loss: float, *, asked: bool) -> Parts:
@@ -133,7 +144,7 @@ def total_loss(parts: Parts) -> float:
     return (parts.lines.loss or 0.0) + ((parts.cost.loss or 0.0) if parts.cost is not None else 0.0)
 
 
-def _total(receipt: Receipt, name: str) -> float:
+def total_spent(receipt: Receipt, name: str) -> float:
     """What the network has spent. The loss of `paper` tells max|b/g|, so that releases by others round it up."""
     spent, limit = receipt.cumulative, receipt.limit
     if name == "paper" or all(one.mechanism != "paper" for one in receipt.within):
@@ -145,12 +156,19 @@ def _total(receipt: Receipt, name: str) -> float:
 
 
 @cache
-def _software() -> dict[Package, str]:
-    found: dict[Package, str] = {"python": platform.python_version()}
-    packages: tuple[Package, ...] = ("gridveil", "numpy", "scipy", "casadi", "opendp")
-    for package in packages:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "absent"
-    return found
+def _software() -> Software:
+    names = ("gridveil", "numpy", "scipy", "casadi", "opendp")
+    return Software(_public(platform.python_version()), *map(_installed, names))
+
+
+def _installed(package: str) -> str:
+    try:
+        return _public(version(package))
+    except PackageNotFoundError:
+        return "absent"
+
+
+def _public(text: str) -> str:
+    """A version without what its builder added to it."""
+    found = match(VERSION, text)
+    return found[0] if found else "absent"

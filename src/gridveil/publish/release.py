@@ -14,7 +14,7 @@ from gridveil.grid import LineParameters, Network, OperatingPoint
 from gridveil.grid.profile import Profile
 from gridveil.privacy.signature import PrivateKey
 from gridveil.publish import bundle
-from gridveil.publish.manifest import Manifest, Publisher
+from gridveil.publish.manifest import Digests, Manifest, Publisher
 from gridveil.wall.certificate import Certificate, stored
 from gridveil.wall.codec import from_json, to_json
 from gridveil.wall.facts import Fact, FactKind
@@ -79,7 +79,7 @@ class Release:
                 raise ReleaseError(f"'{name}' cannot be added to a bundle; {bundle.REPORT} is all that can")
             files[name] = text.encode()
         key = None if sign is None else sign.public.text
-        digests = {name: bundle.digest(data) for name, data in files.items()}
+        digests = Digests.of({name: bundle.digest(data) for name, data in files.items()})
         manifest = to_json(structs.replace(self.manifest, public_key=key, sha256=digests)).encode()
         files[bundle.MANIFEST] = manifest
         if sign is not None:
@@ -92,7 +92,7 @@ def publisher(name: str, contact: str | None = None, licence: str | None = None)
     """A publisher's words, or `ReleaseError` where they cannot stand in a manifest."""
     try:
         return from_json(to_json(Publisher(name, contact, licence)), Publisher)
-    except ReleaseError as error:
+    except (ReleaseError, ValueError) as error:
         raise ReleaseError(
             f"the publisher's words cannot stand in a manifest ({error}); write them in a line"
         ) from None

@@ -1,23 +1,24 @@
 """Where to put buses on paper when a file has no coordinates: as far from one another as they are in the network.
 
-The stress Σ w·(|x_i − x_j| − d_ij)², w = d⁻², with d the number of lines between two buses, is majorised (Gansner,
-Koren and North, 2004) from a start by classical scaling. The start, and with it the result, is the same every time.
+The stress Σ w·(|x_i − x_j| − d_ij)², w = d⁻², with d the number of lines between two buses, is lowered by local
+majorisation (Gansner, Koren and North, 2004) from a start by scaling towards pivots (Brandes and Pich, 2007).
+
+The page of a bundle is compared byte for byte, by whoever has it, on whatever machine. So nothing here calls a library
+of linear algebra, whose last digits are its own: there are only sums in a fixed order, products, quotients and square
+roots of single numbers, which IEEE 754 defines to the last bit. Nothing is random.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import shortest_path
 
 from gridveil.arrays import FloatArray, IntArray
 from gridveil.grid import PublicGrid
 
-FULL_STRESS = 2500
-"""Buses beyond which only the start is made: the full stress needs the distance of every pair."""
-_PIVOTS = 60
-_STEPS = 150
+FULL_STRESS = 500
+"""Buses beyond which distances to pivots stand for those of all pairs."""
+_STEPS = 200
+_TURNS = 60
 
 
 def layout(grid: PublicGrid) -> FloatArray:
@@ -29,15 +30,29 @@ def place_buses(n: int, bus_from: IntArray, bus_to: IntArray) -> FloatArray:
     """The same, of `n` buses and what lines join."""
     if n == 1:
         return np.zeros((1, 2))
-    links = coo_array((np.ones(len(bus_from)), (bus_from, bus_to)), shape=(n, n)).tocsr()
-    if n > FULL_STRESS:
-        return _upright(_scaled(_joined(shortest_path(links, directed=False, unweighted=True, indices=_spread(n)))))
-    distance = _joined(shortest_path(links, directed=False, unweighted=True))
-    return _upright(_majorised(_scaled(distance), distance))
+    pivots = min(n, max(10, min(60, 200_000 // n)))  # fewer in large networks: seconds, not minutes
+    spread = np.arange(pivots) * n // pivots
+    near = np.arange(n) if n <= FULL_STRESS else spread
+    distance = _joined(_distances(n, bus_from, bus_to, near))
+    start = _scaled(distance[spread] if n <= FULL_STRESS else distance)
+    return _upright(_relaxed(start, distance, near))
 
 
-def _spread(n: int) -> np.ndarray:
-    return np.unique(np.linspace(0, n - 1, min(n, _PIVOTS)).astype(np.int64))
+def _distances(n: int, bus_from: IntArray, bus_to: IntArray, sources: IntArray) -> FloatArray:
+    """How many lines lie between each source and every bus (k, n); infinite where nothing joins them."""
+    neighbours: list[list[int]] = [[] for _ in range(n)]
+    for one, other in zip(bus_from.tolist(), bus_to.tolist(), strict=True):
+        neighbours[one].append(other)
+        neighbours[other].append(one)
+    result = np.full((len(sources), n), np.inf)
+    for row, source in zip(result, sources.tolist(), strict=True):
+        found, front, away = {source}, [source], 0
+        while front:
+            row[front] = away
+            away += 1
+            front = list({other for one in front for other in neighbours[one]} - found)
+            found.update(front)
+    return result
 
 
 def _joined(distance: FloatArray) -> FloatArray:
@@ -46,46 +61,58 @@ def _joined(distance: FloatArray) -> FloatArray:
     return np.where(finite, distance, 1.25 * distance[finite].max(initial=0.0) + 2.0)
 
 
+def _sum(values: FloatArray) -> FloatArray:
+    """Of the rows, one after the other: how NumPy's own sum groups them is not promised."""
+    total: FloatArray = np.add.accumulate(values, axis=0)[-1]
+    return total
+
+
 def _scaled(distance: FloatArray) -> FloatArray:
-    """Classical scaling of all buses by their distances to some (k, n), or to all, of them."""
-    square = distance**2
-    centred = square - square.mean(axis=0) - square.mean(axis=1, keepdims=True) + square.mean()
-    size, vectors = eigh(centred @ centred.T, subset_by_index=[max(len(distance) - 2, 0), len(distance) - 1])
-    position = -0.5 * centred.T @ vectors[:, ::-1] / np.maximum(size[::-1], 1e-12) ** 0.25
-    if position.shape[1] == 1:
-        position = np.column_stack([position, np.zeros(len(position))])
+    """All buses by their distances to some (k, n): the two largest directions of the doubly centred squares."""
+    k, n = distance.shape
+    square = distance * distance
+    columns, rows = _sum(square) / k, _sum(square.T) / n
+    centred = square - columns - rows[:, None] + _sum(rows) / k
+    axes = list[FloatArray]()
+    for number in range(2):
+        axis = 1.0 / (1.0 + np.arange(k) + number * (np.arange(k) % 3))
+        for _ in range(_TURNS):
+            axis = _sum(centred.T * _sum(centred * axis[:, None])[:, None])
+            for other in axes:
+                axis = axis - _sum(axis * other) * other
+            axis = axis / max(float(np.sqrt(_sum(axis * axis))), 1e-300)
+        axes.append(np.asarray(axis, np.float64))
+    position = np.stack([-0.5 * _sum(centred * axis[:, None]) for axis in axes], axis=1)
+    size = np.sqrt(np.maximum(_sum(position * position) / n, 1e-300))
+    far = np.maximum(np.sqrt(np.maximum(_sum(_sum(square) / n) / k, 1e-300)), 1.0)
     # buses that scaling puts on one spot (twins in the graph) must come apart, the same way every time
-    turn = 2.399963 * np.arange(len(position))
-    result: FloatArray = position + 0.05 * np.column_stack([np.cos(turn), np.sin(turn)])
+    apart = np.stack([np.arange(n) * 37 % 101 / 101 - 0.5, np.arange(n) * 59 % 103 / 103 - 0.5], axis=1)
+    result: FloatArray = position / size[0] * (far / 2) + 0.1 * apart
     return result
 
 
-def _majorised(position: FloatArray, distance: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        weight = np.where(distance > 0, distance**-2.0, 0.0)
-    laplacian = np.diag(weight.sum(axis=1)) - weight
-    factor = cho_factor(laplacian[1:, 1:])  # the first bus stays where it is
-    pull = weight * distance
-    before = np.inf
+def _relaxed(place: FloatArray, distance: FloatArray, near: IntArray) -> FloatArray:
+    """Each bus halfway to where its distances to the others pull it, again and again: the stress never grows."""
+    weight = np.where(distance > 0, 1.0 / np.maximum(distance * distance, 1.0), 0.0)
+    whole = np.maximum(_sum(weight), 1e-300)
+    x, y = place[:, 0], place[:, 1]
     for _ in range(_STEPS):
-        square = np.sum(position**2, axis=1)
-        apart = np.sqrt(np.maximum(square[:, None] + square - 2 * position @ position.T, 1e-12))
-        np.fill_diagonal(apart, 1.0)
-        stress = float(np.sum(weight * (apart - distance) ** 2 * (distance > 0)))
-        if stress > before * (1 - 1e-4):
-            break
-        before = stress
-        ratio = pull / apart
-        target = ratio.sum(axis=1)[:, None] * position - ratio @ position
-        position = position - position[0]
-        position[1:] = cho_solve(factor, target[1:])
-    return position
+        across, along = x - x[near, None], y - y[near, None]
+        apart = np.sqrt(np.maximum(across * across + along * along, 1e-12))
+        pull = weight * (distance / apart - 1.0)
+        x, y = x + _sum(pull * across) / (2.0 * whole), y + _sum(pull * along) / (2.0 * whole)
+    return np.stack([x, y], axis=1)
 
 
-def _upright(position: FloatArray) -> FloatArray:
+def _upright(place: FloatArray) -> FloatArray:
     """Turned so that the long side lies along x, centred, the first bus to the left and above."""
-    centred = position - position.mean(axis=0)
-    turned: FloatArray = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
-    turned[:, 0] *= -1.0 if turned[0, 0] > 0 else 1.0
-    turned[:, 1] *= -1.0 if turned[0, 1] < 0 else 1.0
-    return turned
+    x, y = (place - _sum(place) / len(place)).T
+    tilt, mixed = float(_sum(x * x - y * y)) / 2, float(_sum(x * y))
+    size = float(np.sqrt(tilt * tilt + mixed * mixed))
+    # the direction of the larger spread is half the angle of (tilt, mixed)
+    cosine, sine = (tilt + size, mixed) if tilt >= 0 else (abs(mixed), (size - tilt) * (1.0 if mixed >= 0 else -1.0))
+    length = float(np.sqrt(cosine * cosine + sine * sine))
+    if length > 0:
+        cosine, sine = cosine / length, sine / length
+        x, y = cosine * x + sine * y, cosine * y - sine * x
+    return np.stack([-x if x[0] > 0 else x, -y if y[0] < 0 else y], axis=1)

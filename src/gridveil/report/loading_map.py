@@ -6,6 +6,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
 from gridveil.grid import Network, OperatingPoint, PublicGrid
+from gridveil.report.layout import layout
 from gridveil.report.line_paths import line_paths
 
 EDGES = (0.25, 0.5, 0.75, 0.9)
@@ -34,9 +35,7 @@ def loading_class(share: FloatArray) -> IntArray:
 
 
 def map_places(grid: PublicGrid) -> FloatArray:
-    """Where buses stand on the map, to a tenth: as the map prints them, so that it can be made again from them."""
-    from gridveil.report.layout import layout  # noqa: PLC0415 - needs SciPy, which whoever makes a page again may lack
-
+    """Where buses stand on the map, in whole pixels: what might differ far behind the point cannot be seen."""
     place = layout(grid)
     low, extent = place.min(axis=0), np.ptp(place, axis=0)
     scale = (WIDTH - 80) / max(float(extent[0]), 1e-9) if extent[0] > 0 else 1.0
@@ -44,13 +43,13 @@ def map_places(grid: PublicGrid) -> FloatArray:
     squeeze = np.array([scale, (height - 80) / extent[1] if extent[1] > 0 else 1.0])
     position = (place - low) * squeeze + 40
     position[:, 1] = height - position[:, 1]
-    return np.array([[float(f"{value:.1f}") for value in row] for row in position.tolist()])
+    return np.asarray(np.round(position), np.float64)
 
 
-def loading_map(network: Network, point: OperatingPoint, places: FloatArray | None = None) -> str:
-    """The map as one svg element; every text in it is a number or ours. `places` are those of `map_places`."""
+def loading_map(network: Network, point: OperatingPoint) -> str:
+    """The map as one svg element; every text in it is a number or ours."""
     grid = network.grid
-    position = map_places(grid) if places is None else places
+    position = map_places(grid)
     height = float(position[:, 1].max()) + 40
     paths = line_paths(grid.lines.bus_from, grid.lines.bus_to, position)
     body = [*_lines(network, point, paths), *_buses(network, position)]
@@ -92,7 +91,7 @@ def _buses(network: Network, position: FloatArray) -> list[str]:
     for i, (x, y) in enumerate(position.tolist()):
         words = f"bus {grid.buses.number[i]}: {grid.buses.pd[i] * grid.base_mva:,.1f} MW" if grid.n_bus <= ALONE else ""
         title = f"<title>{words}</title>" if words else ""
-        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius[i]:.1f}" stroke="none">{title}</circle>')
+        parts.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="{radius[i]:.1f}" stroke="none">{title}</circle>')
         if generates[i]:
             side = 2 * radius[i] + 5
             corner = f'x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" width="{side:.1f}" height="{side:.1f}"'

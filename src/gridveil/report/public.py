@@ -7,19 +7,14 @@ changes it gives the format another number, and keeps the former page for bundle
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from gridveil.arrays import FloatArray
 from gridveil.casefile.profile import read_csv_bytes
 from gridveil.casefile.read import read_bytes
 from gridveil.casefile.to_network import to_network, written_point
-from gridveil.errors import ReleaseError
 from gridveil.grid import Network, OperatingPoint
 from gridveil.grid.profile import Profile
 from gridveil.publish import bundle
@@ -57,17 +52,9 @@ def public_report(release: Release) -> str:
 
 
 def page_again(files: Mapping[str, bytes]) -> str:
-    """The page that a bundle's other files make, with the buses where the page in it has them.
-
-    Where buses stand on the map is the one thing of it that linear algebra decides, and networks with symmetries are
-    drawn otherwise by another library of it.
-    """
+    """The page that a bundle's other files make."""
     require("jinja2")
-    release = _published(files)
-    found = re.findall(rb'<circle cx="([0-9]{1,4}[.][0-9])" cy="([0-9]{1,4}[.][0-9])"', files[bundle.REPORT])
-    if len(found) != release.network.grid.n_bus:
-        raise ReleaseError(f"{bundle.REPORT} shows another network")
-    return _page(release, np.array(found, dtype=np.float64))
+    return _page(_published(files))
 
 
 def _published(files: Mapping[str, bytes]) -> _Published:
@@ -80,7 +67,7 @@ def _published(files: Mapping[str, bytes]) -> _Published:
     return _Published(network, written_point(case, network), record, certificate, profile)
 
 
-def _page(release: _Published, places: FloatArray | None = None) -> str:
+def _page(release: _Published) -> str:
     from markupsafe import Markup  # noqa: PLC0415 - comes with the templates, an extra
 
     record, grid = release.manifest, release.network.grid
@@ -105,7 +92,7 @@ def _page(release: _Published, places: FloatArray | None = None) -> str:
         steps=_steps(release),
         unprotected=len(record.unprotected_lines),
         inputs=_inputs(record.public_inputs),
-        map=Markup(loading_map(release.network, release.point, places)),
+        map=Markup(loading_map(release.network, release.point)),
         classes=[(CLASSES[i], COLOURS[i]) for i in sorted(present)],
         files=[bundle.NETWORK, bundle.CERTIFICATE, *([bundle.PROFILE] if record.horizon else [])],
         beta=number(100 * record.fidelity.beta),

@@ -16,8 +16,9 @@ from distributed.security import Security
 
 from gridveil.errors import StudyError
 
+PATIENCE = "10s"
+"""How long a scheduler is waited for, at the start and when it is lost."""
 _CHOICES = {
-    "distributed.comm.timeouts.connect": "10s",
     "distributed.admin.tick.limit": "60s",
     "distributed.scheduler.allowed-failures": 1,
     # a solver frees and takes the same memory all the time: giving it back to the system takes a fifth of the time
@@ -67,10 +68,10 @@ def credentials(scheduler: str, security: Security | None, insecure: bool) -> Se
 @contextmanager
 def connected(scheduler: str | None, security: Security | None, workers: int) -> Iterator[Client]:
     """A client of a cluster that exists, or of a local one that ends with the run."""
-    with config.set(_CHOICES):
+    with config.set({"distributed.comm.timeouts.connect": PATIENCE, **_CHOICES}):
         if scheduler is not None:
             try:
-                client = Client(scheduler, security=security, timeout="10s")
+                client = Client(scheduler, security=security, timeout=PATIENCE)
             except (OSError, ValueError, TypeError, RuntimeError) as error:
                 raise StudyError(f"no Dask scheduler answers at {scheduler} ({error}); is it running?") from error
             with client:
@@ -78,17 +79,23 @@ def connected(scheduler: str | None, security: Security | None, workers: int) ->
                     raise StudyError(f"the scheduler at {scheduler} has no workers; start some and run again")
                 yield client
             return
-        with (
-            LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=50,
-                security=_temporary(),
-            ) as cluster,
-            Client(cluster) as client,
-        ):
+        with _local(workers) as cluster, Client(cluster) as client:
             yield client
+
+
+def _local(workers: int) -> LocalCluster:
+    """A cluster of processes of this machine; one of them may be killed while they start."""
+    security = _temporary()
+    try:
+        return LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=50,
+            security=security,
+        )
+    except (OSError, RuntimeError) as error:
+        raise StudyError(f"the workers cannot be started ({error}); is there memory for them? Run it again") from error
 
 
 def _temporary() -> Security:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
@@ -33,6 +34,8 @@ LOOK = 1.0
 """Seconds between looks at how many workers there are."""
 Progress = Callable[[int, int, int], None]
 """Called with tasks done, tasks in all, and failures among those of this run."""
+Finished = tuple[Task, list[Row], float, str | None]
+"""A task with its rows, its seconds and what went wrong."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def run_study(
     begin, ended, failed, first_error = perf_counter(), 0, 0, None
     try:
         with connected(scheduler, security, min(workers, len(todo))) if todo else nullcontext() as client:
-            for task, rows, seconds, error in _performed(client, study, todo, networks):
+            for task, rows, seconds, error in _answered(client, study, todo, networks):
                 store.add(task, rows, seconds, error)
                 ended, failed, first_error = ended + 1, failed + (error is not None), first_error or error
                 if progress is not None:
@@ -99,41 +102,58 @@ def perform(study: Study, task: Task, network: Network) -> tuple[list[Row], floa
     return rows, perf_counter() - begin
 
 
-def _performed(
+def _answered(
     client: Client | None, study: Study, todo: Sequence[Task], networks: Mapping[str, Network]
-) -> Iterator[tuple[Task, list[Row], float, str | None]]:
-    """Every task with its rows, in the order they finish; a few are always on their way to each worker.
-
-    A task that was on a worker when it died need not be what killed it: it is tried again at the end, alone.
-    """
+) -> Iterator[Finished]:
+    """Tasks with their rows, as long as the cluster answers; what it takes with it is undone, and has not failed."""
     if client is None:
         return
+    try:
+        yield from _performed(client, study, todo, networks)
+    except Exception as error:  # what Dask raises depends on what it was about
+        if client.status == "running" and not isinstance(error, (CancelledError, OSError)):
+            raise
+        raise StudyError(
+            f"the Dask scheduler no longer answers ({type(error).__name__}); what is done is on disk, run the same "
+            "command again when it does"
+        ) from error
+
+
+def _performed(
+    client: Client, study: Study, todo: Sequence[Task], networks: Mapping[str, Network]
+) -> Iterator[Finished]:
+    """Every task with its rows, in the order they finish; a few are always on their way to each worker.
+
+    A task that was on a worker when it died need not be what killed it: it is tried again at the end, alone, with a
+    network of its own, since the one that all share may have been there too.
+    """
     run = uuid4().hex  # others may use the same scheduler, for other networks of the same name
     # tasks that give back their argument, not scattered data: a worker that dies takes no network with it
     held = {name: client.submit(_itself, networks[name], key=f"{run}/{name}") for name in {t.case for t in todo}}
     waiting, running, suspects = iter(todo), dict[Any, Task](), list[Task]()
     finished = as_completed()
 
-    def submit(task: Task, attempt: str) -> Any:
-        future = client.submit(perform, study, task, held[task.case], key=f"{run}/{attempt}/{task.key}", pure=False)
+    def submit(task: Task, network: Any, attempt: str) -> Any:
+        future = client.submit(perform, study, task, network, key=f"{run}/{attempt}/{task.key}", pure=False)
         running[future.key] = task
         return future
 
     looked, ahead = perf_counter(), _ahead(client)
     for task in islice(waiting, ahead):
-        finished.add(submit(task, "first"))
+        finished.add(submit(task, held[task.case], "first"))
     for future in finished:
         task = running.pop(future.key)
         if perf_counter() - looked > LOOK:  # clusters grow and shrink
             looked, ahead = perf_counter(), _ahead(client)
         for following in islice(waiting, max(ahead - len(running), 0)):
-            finished.add(submit(following, "first"))
+            finished.add(submit(following, held[following.case], "first"))
         if isinstance(future.exception(), KilledWorker):
             suspects.append(task)
         else:
             yield task, *_outcome(future)
     for task in suspects:
-        future = submit(task, "alone")
+        network = client.submit(_itself, networks[task.case], key=f"{run}/network/{task.key}")
+        future = submit(task, network, "alone")
         wait(future)
         yield task, *_outcome(future)
 

@@ -8,7 +8,10 @@ from enum import StrEnum
 from typing import Any
 
 from gridveil.wall.codec import json_schema
-from gridveil.wall.facts import CERTAINTY, Fact, FactKind, Source
+from gridveil.wall.facts import CERTAINTY, Fact, FactKind, Source, significant
+
+WORD_DIGITS = 1
+"""Of a value that is the publisher's word: digits that nobody can compute again could carry anything."""
 
 
 class CheckKind(StrEnum):
@@ -196,9 +199,12 @@ class StoredCertificate:
 
 def stored(certificate: Certificate) -> StoredCertificate:
     """A certificate for a bundle."""
-    return StoredCertificate(
-        certificate.passed, certificate.checks, certificate.used, certificate.unused, certificate.truth
-    )
+    checks = tuple(_shortened(one) if one.basis is Basis.WORD else one for one in certificate.checks)
+    return StoredCertificate(certificate.passed, checks, certificate.used, certificate.unused, certificate.truth)
+
+
+def _shortened(check: Check) -> Check:
+    return check if check.value is None else replace(check, value=significant(check.value, WORD_DIGITS))
 
 
 def schema() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The three standard streams, there before anything else is opened."""
+"""What a command sees to before anything else: its standard streams, and its threads."""
 
 from __future__ import annotations
 
@@ -21,3 +21,9 @@ def open_streams() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - lives as long as the process
         elif isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def one_thread() -> None:
+    """Unless the user says otherwise, NumPy's linear algebra has one thread, as the solver's has. It would start one
+    per core when it is loaded, and nothing here is large enough to gain by them."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
