@@ -65,8 +65,6 @@ _DETAIL = {
     -102: "not enough memory",
 }
 _INVALID_OPTION = -12
-BETTER = 0.9
-"""Share of its least violation that a start must get below to have made progress."""
 
 
 def _options(options: SolverOptions, start: Start) -> dict[str, str | float | int]:
@@ -271,9 +269,10 @@ class _Callbacks:
 
     def _intermediate(self, mode: int, iteration: int, objective: float, infeasibility: float, *_: Any) -> None:
         self.iterations = iteration
-        if infeasibility < BETTER * self.least:
-            self.least, self.since = infeasibility, iteration
         if self.patience is not None:
-            self.halted |= self.least > self.patience.above and iteration - self.since >= self.patience.iterations
+            above, most, better = self.patience
+            if infeasibility < better * self.least:
+                self.least, self.since = infeasibility, iteration
+            self.halted |= self.least > above and iteration - self.since >= most
         if self.progress is not None:
             self.progress(iteration, infeasibility)

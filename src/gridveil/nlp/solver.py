@@ -27,11 +27,12 @@ class Bounds:
 
 
 class Patience(NamedTuple):
-    """When a start is given up: while its constraints are violated by more than `above` (p.u.), and have not been
-    violated less by a tenth for so many iterations."""
+    """When a start is given up: while its constraints are violated by more than `above` (p.u.), and that has not
+    fallen to the share `better` of what it was for so many iterations."""
 
     above: float
     iterations: int
+    better: float = 0.9
 
 
 @dataclass(frozen=True)
