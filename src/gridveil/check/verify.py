@@ -106,7 +106,7 @@ def _judged(verdict: Verdict, contents: Contents, record: Manifest, page: Page |
     verdict = _with(verdict, _flows(case, point), *found.checks)
     if stored is not None:
         used = [one.step for one in snapshots]
-        unused = [step for step in profile.step.tolist() if step not in set(used)]
+        unused = [one.step for one in found.unused] if not quick else _checked(profile, used, record)
         faults = other_claims(stored, expected_claims(snapshots, fidelity), used, unused)
         faults += [] if stored.truth == found.truth else ["another interval of the true cost"]
         faults += [] if quick else other_ends(stored, found)
@@ -140,7 +140,9 @@ def _solved(
     # brings what --quick does without
     from gridveil.nlp.ipopt_library import find_library  # noqa: PLC0415
     from gridveil.nlp.solver import SolverOptions  # noqa: PLC0415
-    from gridveil.repair.certify import certify, report_unused  # noqa: PLC0415
+    from gridveil.repair.certify import certify  # noqa: PLC0415
+    from gridveil.repair.step_workers import in_processes  # noqa: PLC0415
+    from gridveil.repair.unused import checked_steps, report_unused  # noqa: PLC0415
 
     try:
         find_library(SolverOptions().library)
@@ -151,7 +153,8 @@ def _solved(
     alone = tuple(number - 1 for number in record.unprotected_lines)
     found = certify(*network, (point, *[None] * (len(snapshots) - 1)), snapshots, fidelity, alone)
     costs = {one.step: one.value for one in record.public_inputs if one.kind is FactKind.UNUSED_COST and one.step}
-    unused = report_unused(*network, profile, [one.step for one in snapshots], costs)
+    steps = checked_steps(profile, [one.step for one in snapshots], record.horizon.checked if record.horizon else 0)
+    unused = report_unused(*network, profile, steps, costs, in_processes(workers))
     return replace(found, unused=unused, truth=true_cost(record.public_inputs))
 
 

@@ -26,7 +26,8 @@ from gridveil.publish.describe import file_notes
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import make_manifest
 from gridveil.publish.release import Release
-from gridveil.repair.certify import bounds_check, certify, report_unused
+from gridveil.repair.certify import bounds_check, certify
+from gridveil.repair.unused import Hands, alone, checked_steps, report_unused
 from gridveil.wall.certificate import true_cost
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source
@@ -144,14 +145,22 @@ def _snapshots(public: Public) -> list[Snapshot]:
     return result
 
 
-def finished(public: Public, result: Repair, noise: Noise, loss: float, receipts: Sequence[Receipt]) -> Release:
-    """Write the network as text, read it back, certify what was read, and describe it."""
+def finished(
+    public: Public,
+    result: Repair,
+    noise: Noise,
+    loss: float,
+    receipts: Sequence[Receipt],
+    hands: Hands = alone,
+    progress: Progress = lambda stage: None,
+) -> Release:
+    """Write the network as text, read it back, certify what was read, and describe it. `hands` solve unused steps."""
     grid, plan, snapshots = public.grid, public.plan, _snapshots(public)
     text = network_text(public, result, private=noise.private)
     again = to_network(read_bytes(bundle.NETWORK, text.encode()))
-    alone = tuple((~public.noisy.protected).nonzero()[0].tolist())
+    bare = tuple((~public.noisy.protected).nonzero()[0].tolist())
     certificate = certify(
-        again.grid, again.lines, result.points, snapshots, plan.fidelity, alone, result.multipliers
+        again.grid, again.lines, result.points, snapshots, plan.fidelity, bare, result.multipliers
     )  # fmt: skip
     in_bounds = bounds_check(again.grid, again.lines, public.noisy, plan.bound_factor * result.widening)
     certificate = replace(certificate, checks=(*certificate.checks, in_bounds), truth=true_cost(public.facts))
@@ -162,9 +171,15 @@ def finished(public: Public, result: Repair, noise: Noise, loss: float, receipts
         )  # fmt: skip
     if public.profile is not None:
         costs = {one.step: one.value for one in public.facts if one.kind is FactKind.UNUSED_COST and one.step}
-        used = [one.step for one in snapshots]
-        certificate = replace(certificate, unused=report_unused(again.grid, again.lines, public.profile, used, costs))
-    record = make_manifest(plan, grid, public.facts, result, noise, loss, receipts, public.profile)
+        steps = checked_steps(public.profile, [one.step for one in snapshots], plan.check_steps)
+
+        def told(done: int) -> None:
+            progress(f"working: {done} of {len(steps)} unused steps")
+
+        unused = report_unused(*again, public.profile, steps, costs, hands, told)
+        certificate = replace(certificate, unused=unused)
+    checked = len(certificate.unused)
+    record = make_manifest(plan, grid, public.facts, result, noise, loss, receipts, public.profile, checked)
     return Release(Network(*again), result.points, certificate, record, text, public.profile)
 
 

@@ -54,23 +54,6 @@ def certify(
     return Certificate(tuple(checks), used=tuple(used))
 
 
-def report_unused(
-    grid: PublicGrid, lines: LineParameters, profile: Profile, used: Sequence[int], costs: Mapping[int, float]
-) -> tuple[UnusedStep, ...]:
-    """The AC-OPF of the released network at every step but the used ones; `costs` are public costs, if any, by step."""
-    model, report = opf_model(grid), []
-    for index in np.flatnonzero(~np.isin(profile.step, used)).tolist():
-        step = int(profile.step[index])
-        optimum = solve_opf(model, lines, Demand(profile.pd[index], profile.qd[index]))
-        solved, public = optimum.status is Status.OPTIMAL, costs.get(step)
-        away = None if public is None or not solved else abs(optimum.cost - public) / abs(public)
-        violation, cost = (
-            float(value) if np.isfinite(value) else None for value in (optimum.violations.largest, optimum.cost)
-        )
-        report.append(UnusedStep(step, str(optimum.status), violation, cost, away))
-    return tuple(report)
-
-
 def bounds_check(grid: PublicGrid, lines: LineParameters, noisy: NoisyLines, factor: float) -> Check:
     """How far the released parameters lie outside their box, relative to its ends; needs the noisy values."""
     outside = parameter_box(grid, noisy, factor).outside(lines)
