@@ -358,7 +358,7 @@ def test_bundles_are_written_where_they_are_wanted(tmp_path: Path, name: str) ->
     with pytest.raises(ReleaseError, match="exists"):
         bundle.check_target(tmp_path / name, force=False)
     assert bundle.check_target(tmp_path / name, force=True) == target
-    bundle.write_files(target, {**FILES, "profile.csv": b"1"})
+    bundle.write_files(target, {**FILES, "profile.csv": b"1"}, force=True)
     assert sorted(archive.read_bundle(target).files) == sorted([*FILES, "profile.csv"])
     assert [one.name for one in target.parent.iterdir()] == [target.name]
 

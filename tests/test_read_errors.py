@@ -32,6 +32,8 @@ FAULTS: dict[str, tuple[tuple[str, str], str, int | None, str]] = {
     "version-1 function": (("function mpc =", "function [baseMVA, bus, gen, branch] ="), "", 1, "one struct"),
     "no base": (("mpc.baseMVA = 100;", ""), "", None, "baseMVA"),
     "zero base": (("mpc.baseMVA = 100;", "mpc.baseMVA = 0;"), "", 3, "positive"),
+    "huge base": (("mpc.baseMVA = 100;", "mpc.baseMVA = 1e308;"), "", 3, "beyond 1e+09"),
+    "tiny base": (("mpc.baseMVA = 100;", "mpc.baseMVA = 1e-300;"), "", 3, "beyond 1e+09"),
     "computed base": (("mpc.baseMVA = 100;", "mpc.baseMVA = 50/3;"), "", 3, "not a literal"),
     "no bus table": (("mpc.bus =", "mpc.buses ="), "", None, "mpc.bus is missing"),
     "bus table as text": (("mpc.bus = [", "mpc.bus = 'x';\nmpc.b = ["), "", 4, "not a table"),

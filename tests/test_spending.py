@@ -31,7 +31,7 @@ from gridveil.publish import bundle
 from gridveil.publish.elements import corridor_buses, identities, read_same_as
 from gridveil.publish.pipeline import release
 from gridveil.publish.preview import preview
-from gridveil.publish.staging import staged, tidy
+from gridveil.publish.staging import Taken, staged, tidy
 from gridveil.repair.workshop import Workshop
 from gridveil.requests import Ended, deferring, heeding
 from gridveil.sealed.split import split
@@ -325,7 +325,7 @@ def test_a_signal_ends_the_command_with_6(tmp_path: Path, number: int) -> None:
 def test_every_request_to_end_is_heard(book: gv.Ledger) -> None:
     """Whatever ends a process by default and can be heard at all."""
     heard = {signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGXCPU, signal.SIGALRM}
-    for number in heard | {signal.SIGUSR1, signal.SIGUSR2}:
+    for number in heard | {signal.SIGUSR1, signal.SIGUSR2, signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO}:
         with pytest.raises((Ended, KeyboardInterrupt)), heeding():
             os.kill(os.getpid(), number)
 
@@ -386,22 +386,81 @@ def test_what_dead_processes_left_is_tidied_up(tmp_path: Path) -> None:
     """A killed release leaves its staging directory; the next one removes it, and puts back what it was replacing."""
     made = release(gv.seal("case5"), PLAN, noise=gv.SeededNoise(1), workshop=Workshop)
     old = made.write(tmp_path / "old")
-    dead = tmp_path / ".gridveil.dead"
+    dead = tmp_path / ".gridveil.dead_001"
     (dead / "new").mkdir(parents=True)
     (dead / "new" / "released.m").write_text("half")
-    replaced = tmp_path / ".gridveil.replaced"
+    replaced = tmp_path / ".gridveil.repl_002"
     (replaced / "old").mkdir(parents=True)
     old.rename(replaced / "old" / "new")  # whatever it is called
-    (tmp_path / ".gridveil.zip").mkdir()
-    (tmp_path / ".gridveil.zip" / ".new.x").write_text("half an archive")
-    (tmp_path / ".gridveil.foreign").mkdir()
-    (tmp_path / ".gridveil.foreign" / "ledger-backup.db").write_text("half a backup")
+    kept = tmp_path / ".gridveil.mine", tmp_path / ".gridveil.ledgers_", tmp_path / ".gridveil.abcd-123"
+    for other in kept:  # a name that nobody stages under, or what is never staged
+        other.mkdir(mode=0o700)
+        (other / "ledger.db").write_text("mine")
+    for folder in (dead, replaced):
+        folder.chmod(0o700)
     with staged(tmp_path / "other") as living:
         made.write(tmp_path / "another")
         assert living.is_dir()  # its process lives
         (living / "x").write_text("x")
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["another", "new", "other"]
+    assert {file.name for file in tmp_path.iterdir()} == {"another", "new", "other", *(one.name for one in kept)}
     assert (tmp_path / "new" / "manifest.json").exists()
+    assert all((one / "ledger.db").read_text() == "mine" for one in kept)
+
+
+@pytest.mark.parametrize("planted", ["link", "link within", "shared", "file"])
+def test_nothing_of_others_is_tidied(tmp_path: Path, planted: str) -> None:
+    """Whoever can write beside a bundle may plant what looks left behind: nothing is moved through a link or deleted."""
+    secret, place = tmp_path / "home", tmp_path / "open"
+    for folder in (secret, place):
+        folder.mkdir()
+    (secret / "ledger").mkdir()
+    (secret / "ledger" / "l.db").write_text("mine")
+    stage = place / ".gridveil.abcdefgh"
+    if planted == "link":
+        stage.symlink_to(secret)
+    else:
+        stage.mkdir(mode=0o700)
+    if planted == "link within":
+        (stage / "old").symlink_to(secret)
+    elif planted == "shared":
+        (stage / "old" / "x").mkdir(parents=True)
+        stage.chmod(0o777)
+    elif planted == "file":
+        (stage / "old").mkdir()
+        (stage / "old" / "l.db").symlink_to(secret / "ledger" / "l.db")
+    tidy(place)
+    assert (secret / "ledger" / "l.db").read_text() == "mine"
+    assert not (place / "l.db").exists() and not (place / "ledger").exists() and not (place / "x").exists()
+
+
+def test_a_bundle_that_is_put_back_is_met_before_the_charge(tmp_path: Path) -> None:
+    """And one that is called as a staging directory would be tidied away."""
+    made = release(gv.seal("case5"), PLAN, noise=gv.SeededNoise(1), workshop=Workshop)
+    stage = tmp_path / ".gridveil.abcdefgh"
+    (stage / "old").mkdir(parents=True)
+    made.write(stage / "old" / "out")
+    stage.chmod(0o700)
+    with pytest.raises(ReleaseError, match="exists; choose another"):
+        bundle.check_target(tmp_path / "out", force=False)
+    with pytest.raises(ReleaseError, match="tidied away"):
+        bundle.check_target(tmp_path / ".gridveil.bundle", force=False)
+
+
+@pytest.mark.parametrize("name", ["out", "out.zip"])
+def test_a_name_that_is_taken_meanwhile_loses_no_release(tmp_path: Path, name: str) -> None:
+    """Two releases to one place: the first has the name, and the second, which is paid for too, another."""
+    made = release(gv.seal("case5"), PLAN, noise=gv.SeededNoise(1), workshop=Workshop)
+    target = bundle.check_target(tmp_path / name, force=False)
+    assert made.deliver(target) == target
+    first = target.read_bytes() if target.is_file() else (target / "manifest.json").read_bytes()
+    other = made.deliver(target)
+    assert other.name == name.replace("out", "out-2") and gv.verify(other).private is False
+    assert made.deliver(target).name == name.replace("out", "out-3")
+    assert first == (target.read_bytes() if target.is_file() else (target / "manifest.json").read_bytes())
+    files = {"manifest.json": b"{}"}
+    with pytest.raises(Taken):  # also if it came in the very last moment
+        bundle.write_files(target, files)
+    bundle.write_files(target, files, force=True)
 
 
 def test_nobody_can_hold_a_release_up(tmp_path: Path) -> None:

@@ -9,8 +9,12 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
-_NAMES = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGXCPU", "SIGALRM", "SIGUSR1", "SIGUSR2")
-"""All that end a process by default and that somebody sends, or a limit on its time."""
+_NAMES = (
+    "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGXCPU", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGUSR1", "SIGUSR2",
+    "SIGIO", "SIGPWR", "SIGSTKFLT",
+)  # fmt: skip
+"""All that end a process by default, but for those that nobody can hear (SIGKILL), that say that the process itself is
+broken (SIGABRT, SIGSEGV, ...), and the nameless real-time ones."""
 
 
 class Ended(BaseException):

@@ -18,7 +18,7 @@ from .scene import BUNDLE, Scene, begin
 from .trial import Injector, Outcome, Outside, attempt, warm
 
 SCENES = (Scene(), Scene(force=True), Scene("private"), Scene("private", force=True), Scene(fresh=True))
-SOFT = ("SIGTERM", "SIGINT", "SIGHUP")
+SOFT = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGXCPU", "SIGUSR1")
 STARVED = ("disk full", "no descriptors", "no memory", "no file can be opened", "no file can be written")
 
 
@@ -93,7 +93,7 @@ def kills(folder: Path, count: int, seed: int) -> Record:
 
 def signals(folder: Path, count: int, seed: int) -> Record:
     """Requests to end, at every place."""
-    return phases(folder, count, seed, SOFT, "SIGTERM, SIGINT, SIGHUP at a phase")
+    return phases(folder, count, seed, SOFT, "a request to end at a phase")
 
 
 def starved(folder: Path, count: int, seed: int) -> Record:

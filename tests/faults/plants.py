@@ -47,7 +47,7 @@ def partial() -> None:
     """The bundle is written where it belongs, file by file."""
 
     @contextmanager
-    def direct(target: Path) -> Iterator[Path]:
+    def direct(target: Path, *, force: bool) -> Iterator[Path]:
         target.mkdir(exist_ok=True)
         yield target
 

@@ -17,6 +17,9 @@ _TABLES = ("bus", "gen", "branch", "gencost")
 # Fields that MATPOWER's OPF turns into constraints or costs of its own; leaving them out would change the problem.
 _USER_TERMS = ("A", "l", "u", "N", "fparm", "H", "Cw", "z0", "zl", "zu", "user_constraints", "user_costs")
 
+LARGEST_BASE = 1e9
+"""MVA; and the least is one by so much."""
+
 
 def read(path: Path | str) -> Case:
     """Read a MATPOWER version-2 case file. Every fault is a `CaseFileError` with the line and what to do.
@@ -78,6 +81,8 @@ def _base_mva(source: Source, fields: dict[str, Assignment]) -> float:
         base = float(source.text[item.start : item.stop]) if item.kind == "scalar" else np.nan
     if not (np.isfinite(base) and base > 0):
         source.fail(item.start, "mpc.baseMVA is not a positive number", "write a plain positive number there")
+    if not 1 / LARGEST_BASE <= base <= LARGEST_BASE:  # its powers, which costs are multiplied by, are numbers too
+        source.fail(item.start, f"mpc.baseMVA is beyond {LARGEST_BASE:g}", "give the base in MVA, such as 100")
     return base
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -157,28 +157,43 @@ def release(
             book = open_ledger(ledger, as_json)
             yes = ask(preview(network, plan, book, same_as=known), yes=yes, as_json=as_json)
 
-        def deliver(made: Release) -> None:
-            extra: dict[str, str] = {}
-            made = made.published_by(who)
-            try:
-                if page is not None:
-                    extra[bundle.REPORT] = page(made)
-            except Exception as error:  # noqa: BLE001 - the privacy is spent: it is written even without its report
-                say(f"[bold yellow]the report could not be made[/] ({escape(str(error))}); the release has none")
-            made.write(target_dir, force=force, extra=extra, sign=key)
-            if context.obj is not None:  # where this command is the process: the rest is words
-                context.obj()
-
+        deliver, written = _delivery(context, target_dir, who, page, {"force": force, "sign": key})
         with stages(as_json) as progress:
             made = pipeline.release(
                 network, plan, book, noise, profile=horizon, deliver=deliver, confirmed=yes, same_as=known,
                 progress=progress,
             )  # fmt: skip
     with telling():
+        where = out_dir if written == [target_dir] else written[0]
         if as_json:
-            print_json(release_table.release_record(out_dir, made))
+            print_json(release_table.release_record(where, made))
         else:
-            release_table.print_release(case, out_dir, made)
+            release_table.print_release(case, where, made)
+
+
+def _delivery(
+    context: typer.Context, target: Path, who: Publisher | None, page: Callable[[Release], str] | None, how: Any
+) -> tuple[Callable[[Release], None], list[Path]]:
+    """What takes a release to its place, and where that was in the end."""
+    from gridveil.publish import bundle
+
+    written = list[Path]()
+
+    def deliver(made: Release) -> None:
+        extra: dict[str, str] = {}
+        made = made.published_by(who)
+        try:
+            if page is not None:
+                extra[bundle.REPORT] = page(made)
+        except Exception as error:  # noqa: BLE001 - the privacy is spent: it is written even without its report
+            say(f"[bold yellow]the report could not be made[/] ({escape(str(error))}); the release has none")
+        written.append(made.deliver(target, extra=extra, **how))
+        if context.obj is not None:  # where this command is the process: the rest is words
+            context.obj()
+        if written != [target]:
+            say(f"[bold yellow]{escape(str(target))} was taken meanwhile[/]: it is at {escape(str(written[0]))}")
+
+    return deliver, written
 
 
 def _publisher(name: str | None, contact: str | None, licence: str | None) -> Publisher | None:

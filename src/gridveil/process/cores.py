@@ -28,11 +28,15 @@ _before: list[_State] = []
 
 def no_core_files() -> None:
     """For the rest of this process and for all that it starts. A limit of one byte keeps even the handlers from a dump
-    that do not mind a limit of none; debuggers and tools that watch a process by its user go on working."""
+    that do not mind a limit of none; debuggers and tools that watch a process by its user go on working. Where the
+    system allows no byte, this process is closed to them instead."""
     if sys.platform != "win32":
         with suppress(OSError, ValueError):
             hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
-            resource.setrlimit(resource.RLIMIT_CORE, (1 if hard else 0, hard))
+            if hard == 0:
+                prctl(SET_DUMPABLE, 0)
+            else:
+                resource.setrlimit(resource.RLIMIT_CORE, (1, hard))
 
 
 @contextmanager

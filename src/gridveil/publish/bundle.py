@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gridveil.errors import ReleaseError
 from gridveil.files import require_room
-from gridveil.publish.staging import staged, tidy, try_out, write_staged
+from gridveil.publish.staging import PREFIX, Taken, staged, tidy, try_out, write_staged
 
 NETWORK, CERTIFICATE, MANIFEST, PROFILE = "released.m", "certificate.json", "manifest.json", "profile.csv"
 REPORT, SIGNATURE = "report.html", "manifest.json.sig"
@@ -34,14 +34,30 @@ ROOM = 64 * 2**20
 def check_target(target: Path, *, force: bool) -> Path:
     """Where a bundle will stand, links resolved; refuses what exists or cannot be written, before anything is charged.
 
-    What dead processes left there is tidied up.
+    What dead processes left there is tidied up first: that may put a bundle back that one of them was replacing.
     """
     try:
         target = target.resolve()
     except (OSError, RuntimeError) as error:
         raise ReleaseError(f"{target} leads nowhere ({error}); choose another --out") from error
+    parent = target.parent
+    if target.name.startswith(PREFIX):
+        raise ReleaseError(f"{target} is named as directories that are tidied away; choose another --out")
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        tidy(parent)
+        try_out(parent)
+        require_room(parent, ROOM)
+    except OSError as error:
+        raise ReleaseError(f"{parent} cannot be written ({error.strerror}); choose another --out") from error
+    _check_free(target, force=force)
+    return target
+
+
+def _check_free(target: Path, *, force: bool) -> None:
+    """Refuse what exists, unless it is a bundle and is to be replaced."""
     if target.exists() and not force:
-        raise ReleaseError(f"{target} exists; choose another directory or give --force")
+        raise Taken(f"{target} exists; choose another directory or give --force")
     if target.exists() and is_archive(target):
         _check_replaced(target)
     elif target.exists():
@@ -51,15 +67,6 @@ def check_target(target: Path, *, force: bool) -> Path:
             raise ReleaseError(
                 f"{target} holds other things ({others[0]}), which --force would delete; choose another --out"
             )
-    parent = target.parent
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        tidy(parent)
-        try_out(parent)
-        require_room(parent, ROOM)
-    except OSError as error:
-        raise ReleaseError(f"{parent} cannot be written ({error.strerror}); choose another --out") from error
-    return target
 
 
 def _check_replaced(target: Path) -> None:
@@ -73,12 +80,12 @@ def _check_replaced(target: Path) -> None:
         raise ReleaseError(f"{target} is no release, and --force would delete it; choose another --out")
 
 
-def write_files(target: Path, files: Mapping[str, bytes]) -> None:
-    """Write a bundle of files by their names."""
+def write_files(target: Path, files: Mapping[str, bytes], *, force: bool = False) -> None:
+    """Write a bundle of files by their names; what is there already is replaced by `force` alone."""
     if is_archive(target):
-        write_staged(target, packed(files))
+        write_staged(target, packed(files), force=force)
         return
-    with staged(target) as staging:
+    with staged(target, force=force) as staging:
         for name, data in files.items():
             (staging / name).write_bytes(data)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 
@@ -15,6 +17,7 @@ from gridveil.grid.profile import Profile
 from gridveil.privacy.signature import PrivateKey
 from gridveil.publish import bundle
 from gridveil.publish.manifest import Digests, Manifest, Publisher
+from gridveil.publish.staging import Taken
 from gridveil.wall.certificate import Certificate, stored
 from gridveil.wall.codec import from_json, to_json
 from gridveil.wall.facts import Fact, FactKind
@@ -84,8 +87,19 @@ class Release:
         files[bundle.MANIFEST] = manifest
         if sign is not None:
             files[bundle.SIGNATURE] = sign.sign(manifest)
-        bundle.write_files(target, files)
+        bundle.write_files(target, files, force=force)
         return target
+
+    def deliver(self, target: Path, **how: Any) -> Path:
+        """As `write`, of a release that is paid for: where another has taken its name meanwhile, under a free one."""
+        end = target.suffix if bundle.is_archive(target) else ""
+        stem, place = target.name.removesuffix(end), target
+        for number in count(2):
+            try:
+                return self.write(place, **how)
+            except Taken:
+                place = target.with_name(f"{stem}-{number}{end}")
+        raise AssertionError("there is always another number")
 
 
 def publisher(name: str, contact: str | None = None, licence: str | None = None) -> Publisher:

@@ -3,16 +3,21 @@
 Everything is written into a staging directory beside the target, from which the bundle then takes its name. While its
 process lives it holds a lock on it, which nobody else can reach; a staging directory without one is what a killed
 process left, and the next release removes it. A bundle that was being replaced when its process died is put back.
+
+What is removed or moved is only what such a process can have left: of its name, its owner and its mode, with nothing in
+it but what is staged there, and no links.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gridveil.errors import ReleaseError
@@ -23,18 +28,25 @@ if sys.platform != "win32":  # nothing is locked there, and so nothing is remove
     import fcntl
 
 PREFIX = ".gridveil."
-OLD = "old"
-"""Within a staging directory: where a bundle waits that is being replaced."""
+NEW, OLD = "new", "old"
+"""Within a staging directory: what is written, and where a bundle waits that is being replaced."""
+
+
+class Taken(ReleaseError):
+    """Something else has the name meanwhile."""
 
 
 @contextmanager
-def staged(target: Path) -> Iterator[Path]:
-    """A directory beside the target that takes its name when everything in it is written, and vanishes otherwise."""
+def staged(target: Path, *, force: bool = False) -> Iterator[Path]:
+    """A directory beside the target that takes its name when everything in it is written, and vanishes otherwise.
+
+    What has that name already is replaced by `force` alone, at whatever moment it came.
+    """
     parent = target.absolute().parent
     parent.mkdir(parents=True, exist_ok=True)
     try:
         with _held(parent) as staging, _held(parent) as retired:
-            new = staging / "new"
+            new = staging / NEW
             new.mkdir()
             yield new
             for file in new.iterdir():
@@ -42,24 +54,41 @@ def staged(target: Path) -> Iterator[Path]:
                     os.fsync(stream.fileno())
             sync_directory(new)
             new.chmod(by_umask(0o777))
-            if not (target.exists() and exchange(new, target)):  # at any moment one of the two is in place
+            if not force:
+                _take(target, lambda: new.rename(target))  # which replaces no directory with anything in it
+            elif not (target.exists() and exchange(new, target)):  # at any moment one of the two is in place
                 _replace(new, target, retired)
             sync_directory(parent)
     except OSError as error:
         raise ReleaseError(f"{target} could not be written ({error.strerror})") from error
 
 
-def write_staged(target: Path, data: bytes) -> None:
+def write_staged(target: Path, data: bytes, *, force: bool = False) -> None:
     """One file, likewise."""
     try:
         target.absolute().parent.mkdir(parents=True, exist_ok=True)
         with _held(target.absolute().parent) as staging:
-            new = staging / "new"
+            new = staging / NEW
             write_whole(new, data)
-            new.replace(target)
+            if force:
+                new.replace(target)
+            else:
+                _take(target, lambda: os.link(new, target))
             sync_directory(target.absolute().parent)
     except OSError as error:
         raise ReleaseError(f"{target} could not be written ({error.strerror})") from error
+
+
+def _take(target: Path, take: Callable[[], object]) -> None:
+    """Take a name that nobody has, or raise `Taken`."""
+    if target.is_symlink() or target.is_file() or (target.is_dir() and any(target.iterdir())):
+        raise Taken(f"{target} exists")
+    try:
+        take()
+    except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+            raise Taken(f"{target} exists") from None
+        raise
 
 
 def _replace(new: Path, target: Path, retired: Path) -> None:
@@ -97,7 +126,7 @@ def _held(parent: Path) -> Iterator[Path]:
 def tidy(parent: Path) -> None:
     """Remove what dead processes left here; what they were replacing is put back if nothing has taken its place."""
     for folder in parent.glob(f"{PREFIX}*"):
-        if not folder.is_dir() or folder.is_symlink():
+        if not is_staging(folder.name):
             continue
         try:
             handle = _lock(folder)
@@ -106,13 +135,28 @@ def tidy(parent: Path) -> None:
         if handle is None:
             continue
         try:
-            with suppress(OSError):
-                for kept in (folder / OLD).iterdir():
-                    if not (parent / kept.name).exists():
-                        kept.rename(parent / kept.name)
+            if not {one.name for one in folder.iterdir()} <= {NEW, OLD}:
+                continue
+            _put_back(folder / OLD, parent)
             shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            continue
         finally:
             os.close(handle)
+
+
+def _put_back(old: Path, parent: Path) -> None:
+    """What was being replaced, and nothing else: a bundle."""
+    if old.is_symlink() or not old.is_dir():
+        return
+    for kept in old.iterdir():
+        if not kept.is_symlink() and kept.is_dir() and not (parent / kept.name).exists():
+            kept.rename(parent / kept.name)
+
+
+def is_staging(name: str) -> bool:
+    """Whether a directory could be a staging one by its name; bundles may not be called so."""
+    return re.fullmatch(re.escape(PREFIX) + "[a-z0-9_]{8}", name) is not None
 
 
 def try_out(parent: Path) -> None:
@@ -124,22 +168,25 @@ def try_out(parent: Path) -> None:
 def _lock(folder: Path) -> int | None:
     """A handle that holds the directory; `None` where nothing can be held, and so nothing counts as left behind.
 
-    `FileNotFoundError` if another process holds it, or has removed it.
+    `FileNotFoundError` if another process holds it, or has removed it; `PermissionError` if it is not ours alone.
     """
     if sys.platform == "win32":
         return None
-    handle = os.open(folder, os.O_RDONLY)
+    handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
     try:
+        found = os.fstat(handle)
+        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            raise PermissionError(folder)
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(folder.stat(), os.fstat(handle)):
-            return handle
+        if not os.path.samestat(folder.lstat(), found):
+            raise FileNotFoundError(folder)
     except BlockingIOError:
         os.close(handle)
         raise FileNotFoundError(folder) from None
-    except OSError as error:
+    except (FileNotFoundError, PermissionError):
         os.close(handle)
-        if isinstance(error, FileNotFoundError):
-            raise
+        raise
+    except OSError:  # a file system without locks
+        os.close(handle)
         return None
-    os.close(handle)
-    raise FileNotFoundError(folder)
+    return handle
