@@ -22,14 +22,16 @@ from gridveil.privacy.noise import SeededNoise
 from gridveil.repair import child
 from gridveil.repair import repair as mend
 from gridveil.repair.bounds import parameter_box, parameter_columns
-from gridveil.repair.certify import bounds_check, report_unused
+from gridveil.repair.certify import bounds_check
 from gridveil.repair.cost_slopes import cuts, slopes
 from gridveil.repair.estimate import Solved, estimate, log_slopes, mean_slopes, surcharges
+from gridveil.repair.messages import receive, send
 from gridveil.repair.projection import Aim, Cut, _bounds, projection
 from gridveil.repair.promise import Promise, Verdict
 from gridveil.repair.shrinkage import shrink_lines
 from gridveil.repair.steer import beyond, excess, inside, shortest_step
 from gridveil.repair.trial import drawn_trial, first_trial, shrunk_trial
+from gridveil.repair.unused import report_unused
 from gridveil.repair.workshop import _solved
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
@@ -372,7 +374,7 @@ def test_bounds_are_checked_relative_to_their_ends(network: Network, noisy: Nois
 def test_unused_steps_are_reported_with_their_distance(network: Network) -> None:
     profile = scaled(network.grid, np.array([1.0, 0.9, 0.8, 9.0]), first=5)
     cost = [gv.solve_opf(network).cost]
-    found = report_unused(network.grid, network.lines, profile, [5], {6: 7000.0, 8: 5.0})
+    found = report_unused(network.grid, network.lines, profile, [6, 7, 8], {6: 7000.0, 8: 5.0})
     assert [one.step for one in found] == [6, 7, 8]
     assert [one.status for one in found][:2] == ["optimal", "optimal"] and found[2].status != "optimal"
     assert found[0].cost is not None and found[0].cost < cost[0]
@@ -387,15 +389,15 @@ def test_unused_steps_are_reported_with_their_distance(network: Network) -> None
 def test_messages_have_their_length() -> None:
     stream = io.BytesIO()
     for data in (b"", b"x" * 300):
-        child._write(stream, data)
+        send(stream, data)
     whole = stream.getvalue()
     assert len(whole) == 316
     read = io.BytesIO(whole)
-    assert [child._receive(read), child._receive(read), child._receive(read)] == [b"", b"x" * 300, None]
-    assert child._receive(io.BytesIO(whole[8:]), 300) == b"x" * 300
-    assert child._receive(io.BytesIO(whole[8:]), 299) is None
+    assert [receive(read), receive(read), receive(read)] == [b"", b"x" * 300, None]
+    assert receive(io.BytesIO(whole[8:]), 300) == b"x" * 300
+    assert receive(io.BytesIO(whole[8:]), 299) is None
     for cut in (7, 10, 315):
-        assert child._receive(io.BytesIO(whole[8:cut])) is None
+        assert receive(io.BytesIO(whole[8:cut])) is None
 
 
 def test_failures_of_the_process_keep_their_kind() -> None:

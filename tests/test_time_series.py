@@ -66,7 +66,7 @@ def test_every_used_step_keeps_the_promise(name: str, method: str, alpha: float,
     made = make(name, profile, gv.Plan(1.0, alpha, 0.01, method, steps=3, cost="declared"))
     folder = made.write(tmp_path / "out")
     assert gv.verify(folder).passed
-    assert made.manifest.horizon == Horizon(1, 7, [1, 4, 7], 1)
+    assert made.manifest.horizon == Horizon(1, 7, [1, 4, 7], 1, 4)
     compared = compare_steps(gv.load(name), folder)
     assert [one.step for one in compared if one.used] == [1, 4, 7]
     for one in compared:

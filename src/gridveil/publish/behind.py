@@ -16,7 +16,7 @@ from gridveil.casefile.to_network import to_network
 from gridveil.casefile.write import to_text
 from gridveil.errors import CertificateFailed, OutOfEffort, RepairFailed
 from gridveil.grid import Network, PublicGrid
-from gridveil.grid.profile import Profile
+from gridveil.grid.profile import Profile, checked_steps
 from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.ledger import Receipt
 from gridveil.privacy.noise import Noise
@@ -27,7 +27,7 @@ from gridveil.publish.plan import Plan
 from gridveil.publish.record import make_manifest
 from gridveil.publish.release import Release
 from gridveil.repair.certify import bounds_check, certify
-from gridveil.repair.unused import Hands, alone, checked_steps, report_unused
+from gridveil.repair.unused import Hands, alone, report_unused
 from gridveil.wall.certificate import true_cost
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source

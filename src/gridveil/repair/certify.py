@@ -5,19 +5,18 @@ The certificate compares with public facts and noisy values only; no check compa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from gridveil.grid import LineParameters, Multipliers, OperatingPoint, PublicGrid
-from gridveil.grid.profile import Profile
 from gridveil.nlp.opf import Near, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import parameter_box
 from gridveil.repair.judge import EQUAL, at_most, judge_lines, judge_point, promised
-from gridveil.wall.certificate import Basis, Certificate, Check, CheckKind, UnusedStep, UsedStep
+from gridveil.wall.certificate import Basis, Certificate, Check, CheckKind, UsedStep
 from gridveil.wall.draw import Fidelity, NoisyLines, Snapshot
 
 

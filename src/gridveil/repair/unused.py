@@ -14,7 +14,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
 from gridveil.grid import LineParameters, PublicGrid
-from gridveil.grid.profile import Profile, equally_spaced
+from gridveil.grid.profile import Profile
 from gridveil.nlp.opf import Near, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
@@ -60,13 +60,6 @@ def solve_chunk(chunk: Chunk) -> Solved:
 def alone(chunks: Iterable[Chunk]) -> Iterator[Solved]:
     """Chunks one after the other, in this process."""
     return map(solve_chunk, chunks)
-
-
-def checked_steps(profile: Profile, used: Sequence[int], most: int | None) -> list[int]:
-    """Which steps are reported: all but the used ones, or so many of them, equally spaced."""
-    left = profile.step[~np.isin(profile.step, used)]
-    count = len(left) if most is None else min(most, len(left))
-    return [int(one) for one in left[equally_spaced(len(left), count)]] if count else []
 
 
 def report_unused(
