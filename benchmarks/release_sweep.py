@@ -1,6 +1,6 @@
 """Releases by the hundred: are all of them certified, how often are cuts needed, and what do they cost?
 
-    python benchmarks/release_sweep.py run results.jsonl --draws 100 [--part 0/2] [--set sweep|table|pglib]   # resumable
+    python benchmarks/release_sweep.py run results.jsonl --draws 100 [--part 0/2] [--set sweep|table|pglib]  # resumable
     python benchmarks/release_sweep.py page results*.jsonl
     python benchmarks/release_sweep.py tail results*.jsonl
 
@@ -79,7 +79,7 @@ def draw(network: Any, mechanism: str, alpha: float, seed: int, own: int, publis
 
     class Counted(Workshop):
         def begin(self, grid: Any, noisy: Any, fidelity: Any, told: Any = None) -> Any:
-            return super().begin(grid, noisy, fidelity, lambda effort: spent.append(effort))
+            return super().begin(grid, noisy, fidelity, spent.append)
 
     plan = Plan(1.0, alpha, 0.01, mechanism, published_cost=None if published is None else (published,))
     begin = perf_counter()
