@@ -37,7 +37,7 @@ MOST_ROUNDS = 3
 """Projections with cuts before the cost is raised by other means."""
 QUICK_STEPS, MORE_STEPS = 3, 6
 """Newton steps on the costs of a network: before it is projected, and after that."""
-FIRST, SECOND, LAST = Effort(200, 1e-3, 2, 20), Effort(200, 1e-2, 2, 20), Effort(400, 3e-2, 4, 40)
+FIRST, SECOND, LAST = Effort(200, 1e-3, 2, 20), Effort(200, 3e-2, 2, 20), Effort(400, 1e-2, 4, 40)
 """Most projections need fewer than 70 iterations. What fails is tried again with more room, at last with patience."""
 PROGRESS = 0.8
 """Of how far a cost lies outside its tolerance, a cut must leave no more than this; else slopes say nothing of it."""
