@@ -26,7 +26,7 @@ from gridveil.grid.profile import base_profile, scaled
 from gridveil.grid.ratings import bound_size
 from gridveil.privacy.noise import SeededNoise
 from gridveil.publish import behind
-from gridveil.publish.costs import aimed_costs, fused, levels, worth_asking
+from gridveil.publish.costs import aimed_costs, fused, nearer, worth_asking
 from gridveil.publish.describe import statement
 from gridveil.publish.manifest import schema
 from gridveil.publish.pipeline import release
@@ -112,11 +112,11 @@ def test_where_nothing_has_the_fused_cost_the_aim_moves_towards_the_draw(tmp_pat
     """The answer's noise has tails: on 39 buses, α = 30 %, one budget in 2,000 was lost to them."""
     far = Estimate(0.05, 0.05, 0.05, (0.04, 0.08), None)
     answer = private_surcharge(0.02, 0.2, 0.0025)
-    first, half, whole = levels(far, answer)
-    assert first == fused(far, answer)
+    first = fused(far, answer)
+    half, whole = nearer(first, far, answer)
     assert half == pytest.approx((first + 0.06) / 2)
     assert whole == pytest.approx(min(0.06, 0.02 + 3 * 0.0125))  # never farther than the answer's noise goes
-    assert levels(replace(far, shape=None), answer) == [first]
+    assert nearer(first, replace(far, shape=None), answer) == []
 
     class Hard(Workshop):
         """Finds nothing at the first cost it is asked for."""
@@ -125,11 +125,11 @@ def test_where_nothing_has_the_fused_cost_the_aim_moves_towards_the_draw(tmp_pat
             super().__init__(*given)
             self.asked = list[float]()
 
-        def repair(self, snapshots: Any) -> Any:
+        def repair(self, snapshots: Any, *, patient: bool = True) -> Any:
             self.asked.append(snapshots[0].cost)
             if len(self.asked) == 1:
                 raise RepairFailed("nothing is so cheap")
-            return super().repair(snapshots)
+            return super().repair(snapshots, patient=patient)
 
     shops = list[Hard]()
 

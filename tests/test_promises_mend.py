@@ -22,12 +22,16 @@ from gridveil.privacy.noise import SeededNoise
 from gridveil.repair import child
 from gridveil.repair import repair as mend
 from gridveil.repair.bounds import parameter_box, parameter_columns
-from gridveil.repair.certify import bounds_check, report_unused
+from gridveil.repair.certify import bounds_check
+from gridveil.repair.cost_slopes import cuts, slopes
 from gridveil.repair.estimate import Solved, estimate, log_slopes, mean_slopes, surcharges
+from gridveil.repair.messages import receive, send
 from gridveil.repair.projection import Aim, Cut, _bounds, projection
+from gridveil.repair.promise import Promise, Verdict
 from gridveil.repair.shrinkage import shrink_lines
 from gridveil.repair.steer import beyond, excess, inside, shortest_step
 from gridveil.repair.trial import drawn_trial, first_trial, shrunk_trial
+from gridveil.repair.unused import report_unused
 from gridveil.repair.workshop import _solved
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
@@ -57,62 +61,75 @@ def ends(network: Network, *costs: float, last: Status = Status.OPTIMAL) -> list
     return [*found[:-1], replace(found[-1], status=last)]
 
 
-# ---- faithful, losses, aims ----
+# ---- the promise ----
+
+
+def promise(network: Network, *costs: float, loss_within: float | None = None, **more: Any) -> Promise:
+    return Promise.of(shots(network, *costs, **more), Fidelity(0.01, loss_within=loss_within))
 
 
 @pytest.mark.parametrize(
     ("costs", "verdict"),
     [
-        ([100.0, 200.0], 0), ([101.0, 198.0], 0), ([101.01, 200.0], 1), ([98.99, 200.0], -1), ([98.99, 202.1], 1),
-        ([101.1, 197.0], 1), ([100.0, 197.9], -1), ([100.0], 1),
+        ([100.0, 200.0], Verdict.KEPT), ([101.0, 198.0], Verdict.KEPT), ([101.01, 200.0], Verdict.DEAR),
+        ([98.99, 200.0], Verdict.CHEAP), ([98.99, 202.1], Verdict.DEAR), ([101.1, 197.0], Verdict.DEAR),
+        ([100.0, 197.9], Verdict.CHEAP), ([100.0], Verdict.UNSOLVED),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_faithful_is_within_beta_of_every_cost(network: Network, costs: list[float], verdict: int, sign: float) -> None:
+def test_kept_is_within_beta_of_every_cost(network: Network, costs: list[float], verdict: Verdict, sign: float) -> None:
     """Also where dispatch earns: too cheap is always below."""
-    public = shots(network, sign * 100.0, sign * 200.0)
+    public = promise(network, sign * 100.0, sign * 200.0)
     found = [sign * 100 * k + (cost - 100 * k) for k, cost in enumerate(costs, start=1)]
-    assert mend._faithful(ends(network, *found), public, [0.01, 0.01]) == verdict
-    assert mend._faithful(ends(network, *found, last=Status.INFEASIBLE), public, [0.01, 0.01]) == 1
-    assert mend._all_optimal(ends(network, *found), public) is (len(costs) == 2)
+    assert public.verdict(ends(network, *found)) is verdict
+    assert public.kept(ends(network, *found)) is (verdict is Verdict.KEPT)
+    failed = ends(network, *found, last=Status.INFEASIBLE)
+    assert public.verdict(failed) is Verdict.UNSOLVED and public.excess(failed) == np.inf
+    assert public.solved(ends(network, *found)) is (len(costs) == 2)
 
 
 def test_losses_are_kept_within_their_factor(network: Network) -> None:
     (optimum,) = ends(network, 1.0)
     ours = float(optimum.point.pg.sum() - network.grid.buses.pd.sum())
-    for losses, kept in (
-        (ours, True),
-        (ours / 1.49, True),
-        (ours * 1.49, True),
-        (ours / 1.51, False),
-        (ours * 1.51, False),
-        (None, True),
+    for losses, verdict in (
+        (ours, Verdict.KEPT),
+        (ours / 1.49, Verdict.KEPT),
+        (ours * 1.49, Verdict.KEPT),
+        (ours / 1.51, Verdict.LOSSES),
+        (ours * 1.51, Verdict.LOSSES),
+        (None, Verdict.KEPT),
     ):
-        public = shots(network, 1.0, losses=losses)
-        assert mend._keeps_losses([optimum], public, Fidelity(0.01, loss_within=1.5)) is kept
-        assert mend._keeps_losses([optimum], public, Fidelity(0.01))
+        assert promise(network, 1.0, loss_within=1.5, losses=losses).verdict([optimum]) is verdict
+        assert promise(network, 1.0, losses=losses).kept([optimum])
     one, other = shots(network, 1.0, losses=ours), shots(network, 1.0, losses=9 * ours)
-    assert not mend._keeps_losses([optimum] * 2, one + other, Fidelity(0.01, loss_within=1.5))
+    assert not Promise.of(one + other, Fidelity(0.01, loss_within=1.5)).kept([optimum] * 2)
 
 
-def test_aims_are_shares_of_beta(network: Network) -> None:
-    public = [*shots(network, 1.0, aim=0.05), *shots(network, 1.0)]
-    assert mend.aims(public, [0.01, 0.02]) == pytest.approx([0.0005, 0.02])
+def test_aims_are_shares_of_what_is_promised(network: Network) -> None:
+    public = [*shots(network, 1.0, aim=0.05), *shots(network, 1.0, slack=0.001)]
+    found = Promise.of(public, Fidelity(0.01))
+    assert found.tolerance == pytest.approx([0.01, 0.01 - 0.001 * 1.01])
+    assert found.aimed().tolerance == pytest.approx([0.0005, 0.01 - 0.001 * 1.01])
+    assert found.aimed().snapshots is found.snapshots
 
 
 def test_the_aim_is_lowered_by_what_was_too_dear(network: Network) -> None:
-    public, aim, beta = shots(network, 100.0, -200.0), [Aim(0.01, 0.01), Aim(0.01, 0.01)], [0.01, 0.01]
-    lowered = mend._lower(aim, ends(network, 101.5, -200.0), public, beta)
-    assert lowered == [pytest.approx((0.01, 0.01 - 0.005 - 0.001)), aim[1]]
-    lowered = mend._lower(aim, ends(network, 100.0, -197.0), public, beta)
-    assert lowered == [aim[0], pytest.approx((0.01, 0.01 - 0.005 - 0.001))]
-    assert mend._lower(aim, ends(network, 100.0, -200.0), public, beta) is None  # nothing to lower
-    assert mend._lower(aim, ends(network, 103.0, -200.0), public, beta) is None  # nothing would be left
-    assert mend._lower(aim, ends(network, 101.5, -200.0, last=Status.INFEASIBLE), public, beta) is None
+    public, aim = promise(network, 100.0, -200.0), [Aim(0.01, 0.01), Aim(0.01, 0.01)]
+
+    def lowered(*costs: float) -> Any:
+        return mend._lower(aim, public.away(ends(network, *costs)), public)
+
+    assert lowered(101.5, -200.0) == [pytest.approx((0.01, 0.01 - 0.005 - 0.001)), aim[1]]
+    assert lowered(100.0, -197.0) == [aim[0], pytest.approx((0.01, 0.01 - 0.005 - 0.001))]
+    assert lowered(100.0, -200.0) is None  # nothing to lower
+    assert lowered(103.0, -200.0) is None  # nothing would be left
 
 
 def test_distances_of_costs(network: Network) -> None:
-    assert mend._away(ends(network, 101.0, -198.0), shots(network, 100.0, -200.0)) == pytest.approx([0.01, 0.01])
+    public = promise(network, 100.0, -200.0)
+    assert public.away(ends(network, 101.0, -198.0)) == pytest.approx([0.01, 0.01])
+    assert public.excess(ends(network, 103.0, -198.0)) == pytest.approx(0.02)
+    assert public.excess(ends(network, 97.5, -200.0)) == pytest.approx(0.015)
 
 
 def test_cuts_keep_a_cost_from_falling_below(network: Network, noisy: NoisyLines) -> None:
@@ -120,21 +137,31 @@ def test_cuts_keep_a_cost_from_falling_below(network: Network, noisy: NoisyLines
     model, box = opf_model(network.grid), parameter_box(network.grid, noisy, 50.0)
     lines = noisy.lines
     optimum = solve_opf(model, lines).require()
-    beta = [0.01, 0.01, 0.01]
-    public = shots(network, optimum.cost * 1.05, optimum.cost * 0.95, optimum.cost * 1.009)
-    (cut,) = mend._cuts(model, box, lines, [optimum] * 3, public, beta)
+    costs = optimum.cost * 1.05, optimum.cost * 0.95, optimum.cost * 1.009
+    (cut,) = cuts(network.grid, box, lines, [optimum] * 3, promise(network, *costs))
     gradient = np.zeros(len(box.target))
     for row, columns in zip(cost_gradient(network.grid, lines, optimum), box.columns, strict=True):
         for k, column in enumerate(columns):
             gradient[column] += row[k]
     size = np.abs(gradient).max()
     assert cut.gradient == pytest.approx(gradient / size) and np.abs(cut.gradient).max() == pytest.approx(1.0)
-    current = mend._parameters(box, lines)
-    lacks = public[0].cost * (1 - 0.9 * 0.01) - optimum.cost
+    current = box.parameters(lines)
+    lacks = costs[0] * (1 - 0.9 * 0.01) - optimum.cost
     assert (cut.floor - cut.gradient @ current) * size == pytest.approx(lacks)
     assert box.lines(current).b == pytest.approx(lines.b) and box.lines(current).bc == pytest.approx(lines.bc)
-    assert mend._slopes(model, box, lines, [optimum], public[:1])[0] == pytest.approx(gradient / public[0].cost)
-    assert mend._cuts(model, box, lines, [optimum] * 2, public[1:], beta[1:]) == []
+    found = slopes(network.grid, box, lines, [optimum], promise(network, costs[0]))
+    assert found[0] == pytest.approx(gradient / costs[0])
+    assert cuts(network.grid, box, lines, [optimum] * 2, promise(network, *costs[1:])) == []
+
+
+def test_outside_of_a_box_is_relative_to_its_ends(network: Network, noisy: NoisyLines) -> None:
+    box = parameter_box(network.grid, noisy, 2.0)
+    assert box.outside(box.lines(box.low)) == box.outside(box.lines(box.high)) == box.outside(noisy.lines) == 0.0
+    column = int(np.flatnonzero(box.low < box.high)[0])
+    for end, sign in ((box.low, -1.0), (box.high, 1.0)):
+        values = box.clip()
+        values[column] = end[column] + sign * 0.25 * max(abs(box.low[column]), abs(box.high[column]))
+        assert box.outside(box.lines(values)) == pytest.approx(0.25)
 
 
 def test_trials_take_turns(network: Network, noisy: NoisyLines) -> None:
@@ -234,9 +261,9 @@ def test_bounds_of_a_projection(network: Network, noisy: NoisyLines) -> None:
         model.parameters
     ] == pytest.approx(box.high)
     constant = float(grid.cost_p.polynomial[:, 0].sum())
-    for k, (low, high) in enumerate(((99.0, 102.0), (-51.5, -48.0))):
-        at = model.cost_rows[k] - 1
-        assert (bounds.row_lower[at], bounds.row_upper[at]) == pytest.approx((low - constant, high - constant))
+    for k, (low, high, unit) in enumerate(((99.0, 102.0, 100.0), (-51.5, -48.0, 50.0))):
+        at, wide = model.cost_rows[k] - 1, np.array([low, high]) - constant
+        assert (bounds.row_lower[at], bounds.row_upper[at]) == pytest.approx(tuple(wide / unit))  # relative to it
         at, lost, wanted = model.loss_rows[k] - 1, (0.1, 0.2)[k], float(grid.buses.pd.sum())
         assert (bounds.row_lower[at], bounds.row_upper[at]) == pytest.approx((wanted + lost / 2, wanted + lost * 2))
         flow = model.flows[k]
@@ -347,7 +374,7 @@ def test_bounds_are_checked_relative_to_their_ends(network: Network, noisy: Nois
 def test_unused_steps_are_reported_with_their_distance(network: Network) -> None:
     profile = scaled(network.grid, np.array([1.0, 0.9, 0.8, 9.0]), first=5)
     cost = [gv.solve_opf(network).cost]
-    found = report_unused(network.grid, network.lines, profile, [5], {6: 7000.0, 8: 5.0})
+    found = report_unused(network.grid, network.lines, profile, [6, 7, 8], {6: 7000.0, 8: 5.0})
     assert [one.step for one in found] == [6, 7, 8]
     assert [one.status for one in found][:2] == ["optimal", "optimal"] and found[2].status != "optimal"
     assert found[0].cost is not None and found[0].cost < cost[0]
@@ -362,15 +389,15 @@ def test_unused_steps_are_reported_with_their_distance(network: Network) -> None
 def test_messages_have_their_length() -> None:
     stream = io.BytesIO()
     for data in (b"", b"x" * 300):
-        child._write(stream, data)
+        send(stream, data)
     whole = stream.getvalue()
     assert len(whole) == 316
     read = io.BytesIO(whole)
-    assert [child._receive(read), child._receive(read), child._receive(read)] == [b"", b"x" * 300, None]
-    assert child._receive(io.BytesIO(whole[8:]), 300) == b"x" * 300
-    assert child._receive(io.BytesIO(whole[8:]), 299) is None
+    assert [receive(read), receive(read), receive(read)] == [b"", b"x" * 300, None]
+    assert receive(io.BytesIO(whole[8:]), 300) == b"x" * 300
+    assert receive(io.BytesIO(whole[8:]), 299) is None
     for cut in (7, 10, 315):
-        assert child._receive(io.BytesIO(whole[8:cut])) is None
+        assert receive(io.BytesIO(whole[8:cut])) is None
 
 
 def test_failures_of_the_process_keep_their_kind() -> None:

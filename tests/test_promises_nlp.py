@@ -21,7 +21,7 @@ from gridveil.nlp.power_flow import Demand, _middle, line_numbers
 from gridveil.nlp.problem import Layout
 from gridveil.nlp.restoration import _members, capacity_bound, checked_lines, restore
 from gridveil.nlp.rules import Rules
-from gridveil.nlp.solver import Bounds, SolverOptions, Start, Status
+from gridveil.nlp.solver import Bounds, Patience, SolverOptions, Start, Status
 from gridveil.repair.trial import rounded, significant
 
 INF = np.inf
@@ -104,15 +104,24 @@ def test_effort_is_counted_by_size_and_never_for_nothing() -> None:
     assert current() is before is None
 
 
-def test_patience_ends_a_hopeless_start_at_its_iteration() -> None:
+def test_patience_ends_a_start_that_stands_still() -> None:
+    """After so many iterations without a tenth less violation, and only while that is more than it must be."""
     network = gv.load("case14")
     far = LineParameters(network.lines.g, network.lines.b / 20, network.lines.bc)
     model, demand = opf_model(network.grid), Demand(3 * network.grid.buses.pd, network.grid.buses.qd)
-    options = SolverOptions(starts=1, patience=(6, 1e-3))
-    given_up = opf.solve_opf(model, far, demand, options)
-    assert (given_up.iterations, given_up.status, given_up.detail) == (6, "numerical_failure", "stopped by the caller")
-    patient = opf.solve_opf(model, far, demand, replace(options, patience=(6, 1e9)))
-    assert patient.iterations > 6
+    heard: list[float] = []
+    options = SolverOptions(starts=1, patience=Patience(1e-3, 6))
+    given_up = opf.solve_opf(model, far, demand, options, lambda _, violation: heard.append(violation))
+    assert (given_up.status, given_up.detail) == ("numerical_failure", "stopped by the caller")
+    least, since = heard[0], 0
+    for k, violation in enumerate(heard):
+        if violation < 0.9 * least:
+            least, since = violation, k
+    assert given_up.iterations == len(heard) - 1 == since + 6
+    patient = opf.solve_opf(model, far, demand, replace(options, patience=Patience(1e9, 6)))
+    assert patient.iterations > given_up.iterations
+    solved = opf.solve_opf(model, network.lines, options=options)
+    assert (solved.status, solved.iterations) == ("optimal", opf.solve_opf(model, network.lines).iterations)
 
 
 def test_progress_is_told_every_iteration() -> None:
@@ -185,7 +194,7 @@ def test_starts_of_an_opf() -> None:
         assert one.x[model.flow.pg] == pytest.approx(0 * middle if idle else middle)
         assert np.all(one.x[model.flow.vm] == 1.0) and np.all(one.x[model.flow.va] == 0.0)
     point = gv.solve_opf("case14").point
-    (near,) = opf._starts_near(model, point)
+    (near,) = opf._starts_near(model, opf.Near(point))
     assert near.warm and opf._starts_near(model, None) == []
     for columns, value in (
         (model.flow.vm, point.vm),
@@ -194,7 +203,7 @@ def test_starts_of_an_opf() -> None:
         (model.flow.qg, point.qg),
     ):
         assert near.x[columns] == pytest.approx(value)
-    again = opf.solve_opf(model, gv.load("case14").lines, near=point)
+    again = opf.solve_opf(model, gv.load("case14").lines, near=opf.Near(point))
     assert again.iterations < gv.solve_opf("case14").iterations and again.cost == pytest.approx(point.cost)
 
 

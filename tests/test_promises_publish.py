@@ -20,7 +20,7 @@ from gridveil.privacy.chain import Entry
 from gridveil.privacy.composition import Within
 from gridveil.privacy.ledger import Receipt
 from gridveil.publish import archive, bundle
-from gridveil.publish.costs import aimed_costs, aimed_losses, copper_plates, fused, levels, worth_asking
+from gridveil.publish.costs import aimed_costs, aimed_losses, copper_plates, fused, nearer, worth_asking
 from gridveil.publish.describe import (
     EARLIER_CONDITIONS,
     LOST,
@@ -435,12 +435,12 @@ def test_fusion_weighs_by_inverse_variance() -> None:
 
 def test_levels_go_towards_the_draw() -> None:
     answer = private_surcharge(0.10, 0.2, 0.0025)
-    found = levels(estimated(0.08, None, 0.02, 0.07, 0.09), answer)
     first = fused(estimated(0.08, None, 0.02), answer)
-    assert found == pytest.approx([first, 0.5 * (first + 0.08), 0.08])
-    assert levels(estimated(0.08, None, 0.02), answer) == [first]
-    assert levels(estimated(0.08, None, 0.02, 0.08), None) == [0.08]
-    assert levels(estimated(0.08, None, 0.02, 0.9), answer)[-1] == pytest.approx(0.10 + 3 * 0.0125)
+    found = nearer(first, estimated(0.08, None, 0.02, 0.07, 0.09), answer)
+    assert found == pytest.approx([0.5 * (first + 0.08), 0.08])
+    assert nearer(first, estimated(0.08, None, 0.02), answer) == []
+    assert nearer(0.08, estimated(0.08, None, 0.02, 0.08), None) == []
+    assert nearer(first, estimated(0.08, None, 0.02, 0.9), answer)[-1] == pytest.approx(0.10 + 3 * 0.0125)
     assert worth_asking(estimated(0.1, None, 0.2), 0.1) and worth_asking(estimated(0.1, None, nan), 0.1)
     assert not worth_asking(estimated(0.1, None, 0.1), 0.1)
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import gridveil as gv
-from gridveil.grid import LineKind, LineParameters, Network, OperatingPoint, is_transformer
+from gridveil.errors import GridError
+from gridveil.grid import LineKind, LineParameters, Multipliers, Network, OperatingPoint, is_transformer
 from gridveil.grid.physics import violations
-from gridveil.nlp.opf import opf_model, solve_opf
+from gridveil.nlp.opf import Near, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.noise import SeededNoise
 from gridveil.repair.bounds import parameter_box
@@ -176,16 +177,33 @@ def test_the_certificate_judges_the_point_that_is_written() -> None:
     """The network is well, and its own optimum too; a written point that is not one of it fails all the same."""
     network = gv.load("case5")
     grid = network.grid
-    point = gv.solve_opf(network).require().point
+    optimum = gv.solve_opf(network).require()
+    point = optimum.point
     snapshots = [Snapshot(grid.buses.pd, grid.buses.qd, point.cost)]
 
-    def failed(written: OperatingPoint | None, *, from_written: bool = False) -> tuple[str, ...]:
-        return certify(grid, network.lines, [written], snapshots, Fidelity(0.01), from_written=from_written).failed
+    def failed(written: OperatingPoint | None, multipliers: list[Multipliers] | None = None) -> tuple[str, ...]:
+        return certify(grid, network.lines, [written], snapshots, Fidelity(0.01), (), multipliers).failed
 
-    assert failed(point) == failed(None) == ()
+    assert failed(point) == failed(None) == failed(point, [optimum.end]) == failed(None, [optimum.end]) == ()
     for wrong in (replace(point, pg=point.pg + 0.01), replace(point, vm=point.vm - 0.001)):
-        for from_written in (False, True):
-            assert "balance" in " ".join(failed(wrong, from_written=from_written))
+        for multipliers in (None, [optimum.end]):
+            assert "balance" in " ".join(failed(wrong, multipliers))
+
+
+def test_a_solution_with_its_multipliers_needs_only_a_look() -> None:
+    """What travels with a repaired point spares its certificate the solve; a wrong one is found out."""
+    for name in ("case14", "case39", "case118"):
+        network = gv.load(name)
+        model, optimum = opf_model(network.grid), gv.solve_opf(network).require()
+        again = solve_opf(model, network.lines, near=Near(optimum.point, optimum.end))
+        assert again.iterations <= 3 < solve_opf(model, network.lines, near=Near(optimum.point)).iterations
+        assert again.cost == pytest.approx(optimum.cost, rel=1e-8)
+    other = gv.solve_opf("case14").end
+    with pytest.raises(GridError, match="rows has shape"):
+        solve_opf(model, network.lines, near=Near(optimum.point, other))
+    wrong = replace(optimum.end, rows=-optimum.end.rows)
+    found = solve_opf(model, network.lines, near=Near(optimum.point, wrong))
+    assert found.cost == pytest.approx(optimum.cost, rel=1e-6) and found.iterations > 3
 
 
 def test_the_spread_of_an_estimate_is_that_of_all_its_noise() -> None:

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gridveil.arrays import FloatArray
 from gridveil.grid import LineParameters
-from gridveil.repair import repair as repair_module
+from gridveil.repair import cost_steps
+from gridveil.repair import search as search_module
 from gridveil.repair.bounds import Box
+from gridveil.repair.cost_steps import Tried, steer
+from gridveil.repair.search import search
 from gridveil.repair.steer import INSIDE, beyond, excess, inside, shortest_step
-from gridveil.wall.draw import Fidelity
 
 RANDOM = np.random.default_rng(5)
 GRADIENTS = RANDOM.normal(size=(4, 7))
@@ -72,35 +75,107 @@ def test_what_a_failed_step_has_shown_holds_where_the_step_began() -> None:
         assert np.array_equal(rows @ step >= right, wanted)
 
 
+class Planes:
+    """A promise about a cost of 1 that is the largest of some planes, and networks without a dispatch where one ends."""
+
+    def __init__(self, planes: Any, heights: Any, tolerance: float, begin: Any, monkeypatch: Any) -> None:
+        self.planes, self.heights = np.array(planes), np.array(heights)
+        self.tolerance, self.begin = np.array([tolerance]), np.array(begin)
+        self.seen: list[LineParameters] = []
+        self.ends = np.inf
+        self.box = Box(np.array([[0], [1], [2]]), self.begin - 9.0, self.begin + 9.0, self.begin, np.ones(3))
+        monkeypatch.setattr(cost_steps, "tried", lambda model, lines, _: self.at(lines))
+        monkeypatch.setattr(search_module, "tried", lambda model, lines, _: self.at(lines))
+        for module in (cost_steps, search_module):
+            monkeypatch.setattr(module, "slopes", self.slopes)
+
+    def values(self, lines: LineParameters) -> FloatArray:
+        return np.asarray(self.heights + self.planes @ (np.concatenate([lines.g, lines.b, lines.bc]) - self.begin))
+
+    def at(self, lines: LineParameters) -> Any:
+        self.seen.append(lines)
+        height = self.values(lines).max()
+        optima: list[Any] = [SimpleNamespace(away=height)] if height <= self.ends else []
+        return Tried(lines, optima)
+
+    def slopes(self, _: Any, __: Any, lines: LineParameters, *___: Any) -> FloatArray:
+        return np.asarray(self.planes[[int(np.argmax(self.values(lines)))]])
+
+    def away(self, optima: Any) -> FloatArray:
+        return np.array([one.away for one in optima])
+
+    def solved(self, optima: Any) -> bool:
+        return bool(optima)
+
+    def kept(self, optima: Any) -> bool:
+        return bool(optima) and abs(optima[0].away) <= self.tolerance[0]
+
+    def excess(self, optima: Any) -> float:
+        return abs(optima[0].away) - self.tolerance[0] if optima else np.inf
+
+
+MODEL: Any = SimpleNamespace(grid=None)
+
+
 def test_steering_learns_from_a_kink(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cost is the larger of two planes: the first step falls on the other one, and the second knows both."""
-    begin = np.array([2.0, -3.0, 0.5])
-    box = Box(np.array([[0], [1], [2]]), begin - 9.0, begin + 9.0, begin, np.ones(3))
-    planes, heights = np.array([[-1.0, -0.1, 0.0], [3.0, -1.0, 0.0]]), np.array([0.5, -0.3])
-    tolerance, seen = 0.1, []
+    one: Any = Planes([[-1.0, -0.1, 0.0], [3.0, -1.0, 0.0]], [0.5, -0.3], 0.1, [2.0, -3.0, 0.5], monkeypatch)
+    found = steer(MODEL, one.box, one.at(one.box.lines(one.begin)), one, 2)
+    assert one.values(one.seen[1]).max() > 0.1  # beyond the kink
+    assert one.kept(found.optima)
+    assert one.values(found.lines) == pytest.approx([INSIDE * 0.1] * 2)
 
-    def at(lines: LineParameters) -> np.ndarray:
-        return np.asarray(heights + planes @ (np.concatenate([lines.g, lines.b, lines.bc]) - begin))
 
-    def optima(_: Any, lines: LineParameters, __: Any) -> list[Any]:
-        seen.append(lines)
-        return [SimpleNamespace(cost=100.0 * (1.0 + at(lines).max()))]
+def test_a_step_that_helps_is_followed_by_a_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cost that answers half as much as its slope says: each step goes half of what is left, and none twice as far."""
+    one: Any = Planes([[1.0, 0.0, 0.0]], [0.05], 0.01, [2.0, -3.0, 0.5], monkeypatch)
+    monkeypatch.setattr(cost_steps, "slopes", lambda *_: np.array([[2.0, 0.0, 0.0]]))
+    steer(MODEL, one.box, one.at(one.box.lines(one.begin)), one, 20)
+    steps = np.diff([float(lines.g[0]) for lines in one.seen])
+    assert len(steps) >= 4 and steps[0] == pytest.approx(-(0.05 - 0.008) / 2)
+    assert steps[1:] == pytest.approx(0.5 * steps[:-1])
 
-    def slopes(_: Any, __: Any, lines: LineParameters, *___: Any) -> np.ndarray:
-        return np.asarray(planes[[int(np.argmax(at(lines)))]])
 
-    monkeypatch.setattr(repair_module, "_optima", optima)
-    monkeypatch.setattr(repair_module, "_slopes", slopes)
-    monkeypatch.setattr(repair_module, "_all_optimal", lambda *_: True)
-    monkeypatch.setattr(repair_module, "_keeps_losses", lambda *_: True)
-    monkeypatch.setattr(repair_module, "_faithful", lambda found, *_: int(abs(found[0].cost / 100.0 - 1.0) > tolerance))
-    monkeypatch.setattr(repair_module, "rounded", lambda lines: lines)
-    snapshot: Any = [SimpleNamespace(cost=100.0)]
-    first = box.lines(begin)
-    nothing: Any = None
-    found = repair_module._steer(
-        nothing, box, first, optima(None, first, None), snapshot, Fidelity(tolerance), [tolerance], 2
-    )
-    assert found is not None
-    assert at(seen[1]).max() > tolerance  # beyond the kink
-    assert at(found[0]) == pytest.approx([INSIDE * tolerance] * 2)
+def test_a_step_to_no_dispatch_is_halved_and_then_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    one: Any = Planes([[-1.0, 0.0, 0.0]], [-0.05], 0.01, [2.0, -3.0, 0.5], monkeypatch)
+    one.ends = -0.05 + 1e-12
+    begin = one.at(one.box.lines(one.begin))
+    assert steer(MODEL, one.box, begin, one, 20) is begin  # the best there is
+    steps = [float(lines.g[0]) - 2.0 for lines in one.seen[1:]]
+    assert steps == pytest.approx([-0.042, -0.021, -0.0105])  # what lies at the edge is soon left
+    one.ends, one.seen[:] = -0.03, []
+    found = steer(MODEL, one.box, begin, one, 20)
+    assert -0.04 < float(one.away(found.optima)[0]) <= -0.03  # as near as there is a dispatch
+
+
+def test_rays_see_what_slopes_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flat where it begins, and steep from somewhere on: slopes lead nowhere, a bracket leads there."""
+    one: Any = Planes([[0.0, 0.0, 0.0], [0.0, 0.0, 4.0]], [-0.3, -1.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
+    begin = one.at(one.box.lines(one.begin))
+    assert not one.kept(steer(MODEL, one.box, begin, one, 20).optima)
+    found = search(MODEL, one.box, begin, one, [])
+    assert one.kept(found.optima)
+    assert found.lines.bc[0] == pytest.approx(0.5 + 1.5 / 4.0, abs=0.02)  # by the charging alone
+    assert found.lines.g == pytest.approx([2.0]) and found.lines.b == pytest.approx([-3.0])
+    assert len(one.seen) < 40
+    assert all(np.all(np.abs(lines.bc - 0.5) <= 9.0) for lines in one.seen)
+
+
+def test_rays_come_as_near_as_there_is_a_dispatch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cost that ends before it is dear enough: the best of all rays is given back, and no worse than the beginning."""
+    one: Any = Planes([[0.0, 0.0, 0.0], [0.0, 0.0, 4.0]], [-0.3, -1.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
+    one.ends = -0.1
+    begin = one.at(one.box.lines(one.begin))
+    found = search(MODEL, one.box, begin, one, [])
+    assert not one.kept(found.optima)
+    assert -0.3 < float(one.away(found.optima)[0]) <= -0.1
+    one.ends = -0.3
+    assert one.away(search(MODEL, one.box, begin, one, []).optima) == pytest.approx([-0.3])
+
+
+def test_the_way_to_another_network_is_a_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    one: Any = Planes([[0.0, 0.0, 0.0], [1.0, -1.0, 0.0]], [-0.3, -0.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
+    other = LineParameters(np.array([3.0]), np.array([-3.0]), np.array([0.5]))
+    begin = one.at(one.box.lines(one.begin))
+    found = search(MODEL, one.box, begin, one, [other])
+    assert one.kept(found.optima) and found.lines.g[0] == pytest.approx(2.5, abs=0.03)

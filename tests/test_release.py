@@ -86,8 +86,8 @@ def leaky(truth: LineParameters) -> type[Workshop]:
     """A planted bug: a repair that moves one tenth of the way from the noisy to the true network."""
 
     class Leaking(Workshop):
-        def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
-            made = super().repair(snapshots)
+        def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
+            made = super().repair(snapshots, patient=patient)
             mixed = LineParameters(*(0.9 * getattr(made.lines, n) + 0.1 * getattr(truth, n) for n in ("g", "b", "bc")))
             point = gv.solve_opf(Network(self.grid, mixed)).require().point
             return replace(made, lines=mixed, points=(point,))
@@ -315,7 +315,7 @@ def test_failures_say_what_was_spent(tmp_path: Path) -> None:
     book = gv.Ledger.open(tmp_path / "ledger.db")
 
     class Hopeless(Workshop):
-        def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+        def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
             raise RepairFailed("no way")
 
     with pytest.raises(Spent, match=r"no way\. The privacy of this draw is spent all the same: ") as caught:
@@ -329,8 +329,8 @@ def test_failures_say_what_was_spent(tmp_path: Path) -> None:
     }
 
     class Wrong(Workshop):
-        def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
-            made = super().repair(snapshots)
+        def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
+            made = super().repair(snapshots, patient=patient)
             return replace(made, lines=LineParameters(2 * made.lines.g, 2 * made.lines.b, made.lines.bc))
 
     with pytest.raises(Spent, match="balance residual") as failed:

@@ -20,6 +20,7 @@ from gridveil.repair import repair as repair_module
 from gridveil.repair.bounds import parameter_box
 from gridveil.repair.certify import bounds_check, certify
 from gridveil.repair.child import ChildWorkshop, Task
+from gridveil.repair.cost_slopes import cuts
 from gridveil.repair.repair import repair
 from gridveil.repair.trial import rounded
 from gridveil.repair.workshop import Workshop
@@ -104,7 +105,7 @@ def no_cuts_at_first(cuts: Callable[..., Any]) -> Callable[..., Any]:
 def test_steering_works_without_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     network, noisy, facts = drawn("case30", "log", 0.1, 0)
     monkeypatch.setattr(repair_module, "MOST_ROUNDS", 1)
-    monkeypatch.setattr(repair_module, "_cuts", no_cuts_at_first(repair_module._cuts))
+    monkeypatch.setattr(repair_module, "cuts", no_cuts_at_first(cuts))
     result = repair(network.grid, noisy, facts, Fidelity(0.01))
     assert abs(gv.solve_opf(Network(network.grid, result.lines)).cost / facts[0].cost - 1) <= 0.01
 

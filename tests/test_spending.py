@@ -231,7 +231,7 @@ class Stopped(Workshop):
 
     happening: BaseException = RuntimeError("nothing")
 
-    def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+    def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
         raise self.happening
 
 
@@ -292,9 +292,9 @@ import os, signal, sys
 from gridveil.repair.workshop import Workshop
 from gridveil.publish import pipeline
 class Slow(Workshop):
-    def repair(self, snapshots):
+    def repair(self, snapshots, **how):
         os.kill(os.getpid(), int(sys.argv[1]))
-        return super().repair(snapshots)
+        return super().repair(snapshots, **how)
 make = pipeline.release
 pipeline.release = lambda *given, **named: make(*given, **named, workshop=Slow)
 from gridveil.cli.main import app

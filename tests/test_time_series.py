@@ -26,6 +26,7 @@ from gridveil.publish.manifest import Horizon
 from gridveil.publish.pipeline import release
 from gridveil.publish.release import Release
 from gridveil.repair.bounds import parameter_box
+from gridveil.repair.cost_steps import steer
 from gridveil.repair.projection import Cut, projection
 from gridveil.repair.steer import shortest_step
 from gridveil.repair.workshop import Workshop
@@ -65,7 +66,7 @@ def test_every_used_step_keeps_the_promise(name: str, method: str, alpha: float,
     made = make(name, profile, gv.Plan(1.0, alpha, 0.01, method, steps=3, cost="declared"))
     folder = made.write(tmp_path / "out")
     assert gv.verify(folder).passed
-    assert made.manifest.horizon == Horizon(1, 7, [1, 4, 7], 1)
+    assert made.manifest.horizon == Horizon(1, 7, [1, 4, 7], 1, 4)
     compared = compare_steps(gv.load(name), folder)
     assert [one.step for one in compared if one.used] == [1, 4, 7]
     for one in compared:
@@ -286,9 +287,9 @@ def test_the_repair_sees_used_steps_only() -> None:
     seen: list[int] = []
 
     class Watching(Workshop):
-        def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+        def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
             seen.extend(one.step for one in snapshots)
-            return super().repair(snapshots)
+            return super().repair(snapshots, patient=patient)
 
     release(split(gv.load("case5")), PLAN, noise=SeededNoise(0), workshop=Watching, profile=gv.make_profile("case5", 7))
     assert seen == [1, 4, 7]
@@ -318,13 +319,12 @@ def test_steering_where_cuts_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """With one round of cuts only, this draw's steps are too cheap and too dear at once."""
     monkeypatch.setattr(repair_module, "MOST_ROUNDS", 1)
     steered = []
-    real = repair_module._steer
 
     def watched(*arguments: Any) -> Any:
-        steered.append(real(*arguments))
+        steered.append(steer(*arguments))
         return steered[-1]
 
-    monkeypatch.setattr(repair_module, "_steer", watched)
+    monkeypatch.setattr(repair_module, "steer", watched)
     made = make("case5", gv.make_profile("case5", 4, seed=1), gv.Plan(1.0, 1.0, 0.01, cost="declared"), seed=3)
     assert made.certificate.passed
     assert steered[-1] is not None

@@ -93,10 +93,10 @@ class Remembering(Workshop):
         found: Estimate = _remembered[key]
         return found
 
-    def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+    def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
         key = pack((self.noisy, tuple(snapshots)))
         if key not in _remembered:
-            _remembered[key] = super().repair(snapshots)
+            _remembered[key] = super().repair(snapshots, patient=patient)
         found: Repair = _remembered[key]
         return found
 

@@ -241,4 +241,6 @@ def _foreign_steps(grid: PublicGrid, record: Manifest, profile: Profile) -> list
     stated = horizon and (horizon.first, horizon.steps, horizon.used, horizon.step_in_network_file)
     if stated and stated != (int(profile.step[0]), len(profile), used, used[0]):
         return ["a horizon that is not that of profile.csv"]
+    if horizon and horizon.checked > len(profile) - len(used):
+        return ["more steps that are reported than there are unused ones"]
     return []

@@ -25,7 +25,7 @@ from gridveil.check.stored import expected_claims, other_claims, other_ends, val
 from gridveil.check.verdict import Signature, Signed, Verdict
 from gridveil.errors import CaseFileError, GridError, OtherFormat, ReleaseError, RepairFailed, ReportError, SolveError
 from gridveil.grid import Network, OperatingPoint
-from gridveil.grid.profile import Profile, base_profile
+from gridveil.grid.profile import Profile, base_profile, checked_steps
 from gridveil.privacy.signature import PublicKey
 from gridveil.publish import bundle
 from gridveil.publish.archive import Contents, read_bundle
@@ -42,18 +42,28 @@ NO_SOLVER = "the optimal cost and the steps without a written point: they need a
 
 
 def verify(
-    path: Path | str, *, publisher: PublicKey | None = None, page: Page | None = None, quick: bool = False
+    path: Path | str,
+    *,
+    publisher: PublicKey | None = None,
+    page: Page | None = None,
+    quick: bool = False,
+    workers: int = 1,
 ) -> Verdict:
     """Every check of a bundle, a directory or a .zip.
 
     `publisher` is the key that must have signed it, `page` makes report.html again. `quick` judges what is written and
-    solves nothing.
+    solves nothing; unused steps of a long horizon are solved by so many `workers`.
     """
-    return verify_contents(read_bundle(path), publisher=publisher, page=page, quick=quick)
+    return verify_contents(read_bundle(path), publisher=publisher, page=page, quick=quick, workers=workers)
 
 
 def verify_contents(
-    contents: Contents, *, publisher: PublicKey | None = None, page: Page | None = None, quick: bool = False
+    contents: Contents,
+    *,
+    publisher: PublicKey | None = None,
+    page: Page | None = None,
+    quick: bool = False,
+    workers: int = 1,
 ) -> Verdict:
     """The same, of a bundle that was read already."""
     data = contents.files[bundle.MANIFEST]
@@ -71,11 +81,11 @@ def verify_contents(
     if signature.state is Signed.UNCHECKED:
         verdict = _left_out(verdict, "the signature: it needs the package 'cryptography', or OpenSSL (docs/bundle.md)")
     with np.errstate(all="ignore"):  # a forger's numbers may overflow; what is no number passes no check
-        return _judged(verdict, contents, record, page, quick)
+        return _judged(verdict, contents, record, page, 0 if quick else workers)
 
 
-def _judged(verdict: Verdict, contents: Contents, record: Manifest, page: Page | None, quick: bool) -> Verdict:
-    """What is found of the network and the certificate."""
+def _judged(verdict: Verdict, contents: Contents, record: Manifest, page: Page | None, workers: int) -> Verdict:
+    """What is found of the network and the certificate; without workers nothing is solved."""
     files, promise = contents.files, record.fidelity
     if not needed_files(record) <= set(files):
         return verdict  # which says already that one is missing
@@ -98,18 +108,18 @@ def _judged(verdict: Verdict, contents: Contents, record: Manifest, page: Page |
     verdict = _with(verdict, _count(CheckKind.BYTES, other_bytes), _count(CheckKind.FOREIGN, foreign))
     if foreign:
         return verdict
-    if quick:
+    if not workers:
         found = _quick(network, point, snapshots, fidelity, record)
         verdict = _left_out(verdict, NO_SOLVER)
     else:
-        found = _solved(network, point, snapshots, fidelity, record, profile)
+        found = _solved(network, point, snapshots, fidelity, record, profile, workers)
     verdict = _with(verdict, _flows(case, point), *found.checks)
     if stored is not None:
         used = [one.step for one in snapshots]
-        unused = [step for step in profile.step.tolist() if step not in set(used)]
+        unused = checked_steps(profile, used, record.horizon.checked if record.horizon else 0)
         faults = other_claims(stored, expected_claims(snapshots, fidelity), used, unused)
         faults += [] if stored.truth == found.truth else ["another interval of the true cost"]
-        faults += [] if quick else other_ends(stored, found)
+        faults += other_ends(stored, found) if workers else []
         verdict = _with(verdict, value_check(stored, found))
     verdict = _with(verdict, _count(CheckKind.STORED, faults))
     return replace(_page_checked(verdict, files, page), unused=found.unused, truth=found.truth)
@@ -135,12 +145,15 @@ def _solved(
     fidelity: Fidelity,
     record: Manifest,
     profile: Profile,
+    workers: int,
 ) -> Certificate:
-    """The certificate anew, with every AC-OPF solved from a flat start."""
+    """The certificate anew, with the AC-OPF of every used step solved from a flat start."""
     # brings what --quick does without
     from gridveil.nlp.ipopt_library import find_library  # noqa: PLC0415
     from gridveil.nlp.solver import SolverOptions  # noqa: PLC0415
-    from gridveil.repair.certify import certify, report_unused  # noqa: PLC0415
+    from gridveil.repair.certify import certify  # noqa: PLC0415
+    from gridveil.repair.step_workers import in_processes  # noqa: PLC0415
+    from gridveil.repair.unused import report_unused  # noqa: PLC0415
 
     try:
         find_library(SolverOptions().library)
@@ -151,7 +164,8 @@ def _solved(
     alone = tuple(number - 1 for number in record.unprotected_lines)
     found = certify(*network, (point, *[None] * (len(snapshots) - 1)), snapshots, fidelity, alone)
     costs = {one.step: one.value for one in record.public_inputs if one.kind is FactKind.UNUSED_COST and one.step}
-    unused = report_unused(*network, profile, [one.step for one in snapshots], costs)
+    steps = checked_steps(profile, [one.step for one in snapshots], record.horizon.checked if record.horizon else 0)
+    unused = report_unused(*network, profile, steps, costs, in_processes(workers))
     return replace(found, unused=unused, truth=true_cost(record.public_inputs))
 
 

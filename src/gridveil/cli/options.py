@@ -20,3 +20,7 @@ SameAsOption = Annotated[
         help="CSV with bus, known_as: which buses of earlier releases the renumbered ones are.",
     ),
 ]
+
+WorkersOption = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Processes that solve the unused steps of a profile.")
+]

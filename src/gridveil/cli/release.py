@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption, SameAsOption
+from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption, SameAsOption, WorkersOption
 from gridveil.cli.output import print_json, reporting, say, telling
 from gridveil.errors import ReleaseError
 from gridveil.wall.facts import SENSITIVITY, SHARE
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gridveil.privacy.signature import PrivateKey
     from gridveil.publish.manifest import Publisher
     from gridveil.publish.release import Release
+    from gridveil.repair.unused import Hands
 
 
 def release(
@@ -81,6 +82,15 @@ def release(
             "--declare-unused", help="State the costs of unused steps too, without noise: epsilon is then conditional."
         ),
     ] = False,
+    check_steps: Annotated[
+        int | None,
+        typer.Option(min=0, help="Solve and report only so many of the unused steps, equally spaced; else all."),
+    ] = None,
+    workers: WorkersOption = 1,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="A Dask scheduler (tls://host:8786) that solves them instead."),
+    ] = None,
     loss_within: Annotated[float | None, typer.Option(help="Keep active losses within this factor too.")] = None,
     bound_factor: Annotated[float, typer.Option(help="Bounds of released parameters around noisy ones.")] = 50.0,
     keep_names: Annotated[bool, typer.Option("--keep-names", help="Keep the bus names of the input.")] = False,
@@ -135,6 +145,7 @@ def release(
             unattended,
             target,
             effort,
+            check_steps,
         )
         noise = _noise(research, seed)
         network = split(read_case(case))
@@ -157,11 +168,12 @@ def release(
             book = open_ledger(ledger, as_json)
             yes = ask(preview(network, plan, book, same_as=known), yes=yes, as_json=as_json)
 
+        hands = _hands(workers, scheduler)
         deliver, written = _delivery(context, target_dir, who, page, {"force": force, "sign": key})
         with stages(as_json) as progress:
             made = pipeline.release(
                 network, plan, book, noise, profile=horizon, deliver=deliver, confirmed=yes, same_as=known,
-                progress=progress,
+                progress=progress, hands=hands,
             )  # fmt: skip
     with telling():
         where = out_dir if written == [target_dir] else written[0]
@@ -194,6 +206,17 @@ def _delivery(
             say(f"[bold yellow]{escape(str(target))} was taken meanwhile[/]: it is at {escape(str(written[0]))}")
 
     return deliver, written
+
+
+def _hands(workers: int, scheduler: str | None) -> Hands:
+    """Who solves the unused steps, found before anything is charged: they see the released network and nothing else."""
+    if scheduler is None:
+        from gridveil.repair.step_workers import in_processes
+
+        return in_processes(workers)
+    from gridveil.study.steps import on_cluster
+
+    return on_cluster(scheduler)
 
 
 def _publisher(name: str | None, contact: str | None, licence: str | None) -> Publisher | None:

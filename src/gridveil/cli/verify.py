@@ -15,7 +15,7 @@ from rich.table import Table
 
 from gridveil.cli.checks import check_rows, print_unused
 from gridveil.cli.exits import EXIT_HELP, Exit
-from gridveil.cli.options import JsonOption
+from gridveil.cli.options import JsonOption, WorkersOption
 from gridveil.cli.output import INTERNAL, out, print_json, reporting
 from gridveil.cli.process import one_thread
 from gridveil.cli.usage import OneCommand
@@ -42,6 +42,7 @@ def verify(
         str | None,
         typer.Option(metavar="CASE", help="For the operator: compare every step with the original, too. INTERNAL."),
     ] = None,
+    workers: WorkersOption = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Check a release without the secret: what you recompute, what is the publisher's word, what nobody can check.
@@ -51,7 +52,7 @@ def verify(
     with reporting(as_json):
         from gridveil.report.verification import verify as verify_bundle
 
-        verdict = verify_bundle(bundle, publisher=publisher, quick=quick)
+        verdict = verify_bundle(bundle, publisher=publisher, quick=quick, workers=workers)
         internal = _compared(bundle, against) if against is not None and verdict.passed else ()
         code = _exit(verdict)
         if as_json:

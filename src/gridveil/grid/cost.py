@@ -32,6 +32,12 @@ class CostCurves:
         """Curves that cost nothing."""
         return CostCurves(np.zeros((generators, 1)), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
+    def over(self, unit: float) -> CostCurves:
+        """The same costs in another unit of money."""
+        return CostCurves(
+            self.polynomial / unit, self.segment_generator, self.segment_slope / unit, self.segment_intercept / unit
+        )
+
     def total(self, power: FloatArray) -> float:
         """Cost of a dispatch, all generators together."""
         powers = power[:, None] ** np.arange(self.polynomial.shape[1])

@@ -155,3 +155,17 @@ class OperatingPoint:
     def __post_init__(self) -> None:
         for name in ("vm", "va", "pg", "qg", "pf", "qf", "pt", "qt"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """What a solver knows of an optimum beside its point: the multipliers of rows, of lower and of upper bounds, in
+    the order of the problem that was solved."""
+
+    rows: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "lower", "upper"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))

@@ -10,6 +10,7 @@ with one scale for the whole network or one per bus:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +50,13 @@ def equally_spaced(horizon: int, count: int) -> IntArray:
     if not 1 <= count <= horizon:
         raise GridError(f"{count} steps of a horizon of {horizon} cannot be used; choose 1 to {horizon}")
     return np.round(np.linspace(0, horizon - 1, count)).astype(np.int64)
+
+
+def checked_steps(profile: Profile, used: Sequence[int], most: int | None) -> list[int]:
+    """Which steps a release reports on beside the used ones: all of them, or so many, equally spaced."""
+    left = profile.step[~np.isin(profile.step, used)]
+    count = len(left) if most is None else min(most, len(left))
+    return [int(one) for one in left[equally_spaced(len(left), count)]] if count else []
 
 
 def base_profile(grid: PublicGrid) -> Profile:

@@ -40,13 +40,16 @@ class DispatchCost:
     epigraphs: Sequence[_Epigraph]
 
 
-def dispatch_cost(flow: PowerFlow, variables: Layout, rows: Layout, row: int, name: str = "") -> DispatchCost:
-    """Add Σ cost_p(pg) + cost_q(qg) to `row`."""
+def dispatch_cost(
+    flow: PowerFlow, variables: Layout, rows: Layout, row: int, name: str = "", unit: float = 1.0
+) -> DispatchCost:
+    """Add Σ cost_p(pg) + cost_q(qg) to `row`, in a unit of money that makes its numbers about as large as others."""
     constant = 0.0
     blocks: list[Block] = []
     linear: list[LinearTerms] = []
     epigraphs: list[_Epigraph] = []
-    for kind, power, curves in (("p", flow.pg, flow.grid.cost_p), ("q", flow.qg, flow.grid.cost_q)):
+    for kind, power, given in (("p", flow.pg, flow.grid.cost_p), ("q", flow.qg, flow.grid.cost_q)):
+        curves = given.over(unit)
         polynomial = curves.polynomial
         constant += float(np.sum(polynomial[:, 0]))
         if polynomial.shape[1] > 1:

@@ -19,6 +19,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray
 from gridveil.errors import SolveError
+from gridveil.grid.network import Multipliers
 from gridveil.nlp.effort import current
 from gridveil.nlp.ipopt_library import (
     EVAL_F,
@@ -32,7 +33,7 @@ from gridveil.nlp.ipopt_library import (
     require_linear_solver,
 )
 from gridveil.nlp.problem import Evaluator
-from gridveil.nlp.solver import Bounds, Outcome, Progress, SolverOptions, Start, Status
+from gridveil.nlp.solver import Bounds, Outcome, Patience, Progress, SolverOptions, Start, Status
 
 # Ipopt's return codes (IpReturnCodes_inc.h) that are not a numerical failure.
 _STATUS = {
@@ -84,6 +85,10 @@ def _options(options: SolverOptions, start: Start) -> dict[str, str | float | in
     if start.warm:
         for name in ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac"):
             chosen[name] = 1e-6
+    if start.multipliers is not None:
+        chosen["warm_start_init_point"] = "yes"
+        for name in ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push"):
+            chosen[f"warm_start_{name}"] = 1e-9
     if options.max_seconds is not None:
         chosen["max_wall_time"] = options.max_seconds
     if options.hsl_library:
@@ -121,7 +126,9 @@ def solve(
         _set_options(library, handle, _options(options, start))
         library.SetIntermediateCallback(handle, calls.intermediate)
         x = np.array(start.x, dtype=np.float64)
-        rows, multipliers, lower, upper = np.zeros(m), np.zeros(m), np.zeros(n), np.zeros(n)
+        rows = np.zeros(m)
+        known = start.multipliers or Multipliers(np.zeros(m), np.zeros(n), np.zeros(n))
+        multipliers, lower, upper = (np.array(one) for one in (known.rows, known.lower, known.upper))
         objective = c_double()
         begin = perf_counter()
         with _interruptible(calls):
@@ -145,9 +152,7 @@ def solve(
         detail=_DETAIL.get(code, f"Ipopt code {code}"),
         x=x,
         objective=objective.value,
-        multipliers=multipliers,
-        bound_lower=lower,
-        bound_upper=upper,
+        multipliers=Multipliers(multipliers, lower, upper),
         iterations=calls.iterations,
         seconds_evaluation=calls.seconds,
         seconds_solver=seconds - calls.seconds,
@@ -195,8 +200,9 @@ def _indices(address: int, values: np.ndarray) -> None:
 class _Callbacks:
     """The five functions and the per-iteration hook, with their clock; an exception inside stops the solve."""
 
-    def __init__(self, evaluator: Evaluator, progress: Progress | None, patience: tuple[int, float] | None) -> None:
+    def __init__(self, evaluator: Evaluator, progress: Progress | None, patience: Patience | None) -> None:
         self.patience, self.halted = patience, False
+        self.least, self.since = np.inf, 0
         self.evaluator, self.progress = evaluator, progress
         self.problem = evaluator.problem
         self.iterations = 0
@@ -263,7 +269,10 @@ class _Callbacks:
 
     def _intermediate(self, mode: int, iteration: int, objective: float, infeasibility: float, *_: Any) -> None:
         self.iterations = iteration
-        if self.patience is not None and iteration == self.patience[0]:
-            self.halted = infeasibility > self.patience[1]
+        if self.patience is not None:
+            above, most, better = self.patience
+            if infeasibility < better * self.least:
+                self.least, self.since = infeasibility, iteration
+            self.halted |= self.least > above and iteration - self.since >= most
         if self.progress is not None:
             self.progress(iteration, infeasibility)

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray, check_length
 from gridveil.errors import SolveError
-from gridveil.grid.network import LineParameters, OperatingPoint, PublicGrid
+from gridveil.grid.network import LineParameters, Multipliers, OperatingPoint, PublicGrid
 from gridveil.grid.physics import Violations, operating_point, violations
 from gridveil.nlp import ipopt
 from gridveil.nlp.blocks import OBJECTIVE
@@ -27,6 +28,9 @@ from gridveil.nlp.solver import Bounds, Outcome, Progress, SolverOptions, Start,
 
 JUDGED = 1e-5
 """Per unit: a point whose violation, recomputed by `grid.physics`, exceeds this is not called optimal."""
+
+SOLVED = 1e-7
+"""Barrier parameter of a solution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +43,21 @@ class OpfModel:
     cost: DispatchCost
 
 
+class Near(NamedTuple):
+    """What is thought to be near an optimum: a point, with the multipliers of the model's problem if they are known."""
+
+    point: OperatingPoint
+    multipliers: Multipliers | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """The end of an AC-OPF: its status, and the last point, which where that is `optimal` `grid.physics` has judged.
 
     `multipliers` has an array per row name (and per bound, as `vm_lower`, `vm_upper`, ...), by bus, generator or line;
-    the Lagrangian is cost + Σ multiplier·row, so `balance_p` is the marginal cost of serving demand. Linear algebra is
-    all the time that was not spent in functions and derivatives.
+    the Lagrangian is cost + Σ multiplier·row, so `balance_p` is the marginal cost of serving demand. `end` has them in
+    the order of the problem, for another solve to go on from. Linear algebra is all the time that was not spent in
+    functions and derivatives.
     """
 
     status: Status
@@ -54,6 +66,7 @@ class Solution:
     point: OperatingPoint
     violations: Violations
     multipliers: Mapping[str, FloatArray]
+    end: Multipliers
     iterations: int
     attempts: int
     seconds_evaluation: float
@@ -87,11 +100,11 @@ def solve_opf(
     demand: Demand | None = None,
     options: SolverOptions | None = None,
     progress: Progress | None = None,
-    near: OperatingPoint | None = None,
+    near: Near | None = None,
 ) -> Solution:
     """Solve from a short, fixed list of starts until one ends optimal, or two agree that the problem is infeasible.
 
-    A point that is thought to be `near` the optimum is tried before them.
+    What is thought to be `near` the optimum is tried before them.
     """
     options = options or SolverOptions()
     demand = demand or Demand(model.grid.buses.pd, model.grid.buses.qd)
@@ -153,14 +166,18 @@ def _starts(model: OpfModel) -> list[Start]:
     return starts
 
 
-def _starts_near(model: OpfModel, near: OperatingPoint | None) -> list[Start]:
-    """A given point, with a barrier too small to push it far."""
+def _starts_near(model: OpfModel, near: Near | None) -> list[Start]:
+    """A given point, with a barrier too small to push it far; with multipliers, the barrier of a solution."""
     if near is None:
         return []
-    x = np.zeros(model.problem.n_variable)
-    x[model.flow.vm], x[model.flow.va], x[model.flow.pg], x[model.flow.qg] = near.vm, near.va, near.pg, near.qg
+    x, point = np.zeros(model.problem.n_variable), near.point
+    x[model.flow.vm], x[model.flow.va], x[model.flow.pg], x[model.flow.qg] = point.vm, point.va, point.pg, point.qg
     set_cost_start(model.cost, x)
-    return [Start(x, mu=1e-4, warm=True)]
+    if near.multipliers is None:
+        return [Start(x, mu=1e-4, warm=True)]
+    check_length(model.problem.n_constraint, rows=near.multipliers.rows)
+    check_length(model.problem.n_variable, lower=near.multipliers.lower, upper=near.multipliers.upper)
+    return [Start(x, mu=SOLVED, warm=True, multipliers=near.multipliers)]
 
 
 def _solution(model: OpfModel, lines: LineParameters, demand: Demand, outcome: Outcome) -> Solution:
@@ -177,7 +194,8 @@ def _solution(model: OpfModel, lines: LineParameters, demand: Demand, outcome: O
         cost=point.cost,
         point=point,
         violations=judged,
-        multipliers=MappingProxyType(_multipliers(model, outcome)),
+        multipliers=MappingProxyType(_multipliers(model, outcome.multipliers)),
+        end=outcome.multipliers,
         iterations=outcome.iterations,
         attempts=1,
         seconds_evaluation=outcome.seconds_evaluation,
@@ -202,6 +220,7 @@ def _combined(model: OpfModel, solutions: list[Solution], starved: IntArray) -> 
         point=best.point,
         violations=best.violations,
         multipliers=best.multipliers,
+        end=best.end,
         iterations=sum(one.iterations for one in solutions),
         attempts=len(solutions),
         seconds_evaluation=sum(one.seconds_evaluation for one in solutions),
@@ -209,10 +228,10 @@ def _combined(model: OpfModel, solutions: list[Solution], starved: IntArray) -> 
     )
 
 
-def _multipliers(model: OpfModel, outcome: Outcome) -> dict[str, FloatArray]:
+def _multipliers(model: OpfModel, known: Multipliers) -> dict[str, FloatArray]:
     """Multipliers by name; those of lines without the limit are zero."""
     flow = model.flow
-    result = dict(model.problem.rows.split(outcome.multipliers, 1))
+    result = dict(model.problem.rows.split(known.rows, 1))
     for name, kept in (
         ("rating_from", flow.rated),
         ("rating_to", flow.rated),
@@ -222,6 +241,6 @@ def _multipliers(model: OpfModel, outcome: Outcome) -> dict[str, FloatArray]:
         full[kept] = result[name]
         result[name] = full
     for name in ("va", "vm", "pg", "qg"):
-        result[f"{name}_lower"] = model.problem.variables.split(outcome.bound_lower)[name]
-        result[f"{name}_upper"] = model.problem.variables.split(outcome.bound_upper)[name]
+        result[f"{name}_lower"] = model.problem.variables.split(known.lower)[name]
+        result[f"{name}_upper"] = model.problem.variables.split(known.upper)[name]
     return result

@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gridveil.arrays import FloatArray
 from gridveil.errors import SolveError
+from gridveil.grid.network import Multipliers
 from gridveil.status import Status
 
 
@@ -24,10 +26,19 @@ class Bounds:
     row_upper: FloatArray
 
 
+class Patience(NamedTuple):
+    """When a start is given up: while its constraints are violated by more than `above` (p.u.), and that has not
+    fallen to the share `better` of what it was for so many iterations."""
+
+    above: float
+    iterations: int
+    better: float = 0.9
+
+
 @dataclass(frozen=True)
 class SolverOptions:
     """What a user may set. Library and linear solver also come from the environment; `starts` is how many may be tried,
-    `patience` = (k, v) gives a start up whose constraints are still violated by more than v at iteration k.
+    `patience` how long each of them.
 
     `library` (or GRIDVEIL_IPOPT) is the path of another libipopt; `linear_solver` (or GRIDVEIL_LINEAR_SOLVER) one of
     those it was built with, such as ma57; `hsl_library` (or GRIDVEIL_HSL) the path of the library that has it.
@@ -37,7 +48,7 @@ class SolverOptions:
     max_iterations: int = 500
     max_seconds: float | None = None
     starts: int | None = None
-    patience: tuple[int, float] | None = None
+    patience: Patience | None = None
     library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_IPOPT"))
     linear_solver: str = field(default_factory=lambda: os.environ.get("GRIDVEIL_LINEAR_SOLVER", "mumps"))
     hsl_library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_HSL"))
@@ -56,7 +67,7 @@ class SolverOptions:
             raise SolveError("bad_option", "the tolerance must lie between 0 and 1")
 
 
-__all__ = ["LINEAR_SOLVERS", "Bounds", "Outcome", "Progress", "SolverOptions", "Start", "Status"]
+__all__ = ["LINEAR_SOLVERS", "Bounds", "Outcome", "Patience", "Progress", "SolverOptions", "Start", "Status"]
 
 LINEAR_SOLVERS = ("mumps", "ma27", "ma57", "ma77", "ma86", "ma97", "pardiso", "pardisomkl", "spral", "wsmp")
 
@@ -65,26 +76,26 @@ LINEAR_SOLVERS = ("mumps", "ma27", "ma57", "ma77", "ma86", "ma97", "pardiso", "p
 class Start:
     """Where a solve begins: the point, the first barrier parameter, and how the linear solver orders its pivots.
 
-    A `warm` start is trusted: it is not pushed away from its bounds.
+    A `warm` start is trusted: it is not pushed away from its bounds. With its `multipliers` a solution is a start that
+    needs no more than a look.
     """
 
     x: FloatArray
     mu: float
     default_ordering: bool = False
     warm: bool = False
+    multipliers: Multipliers | None = None
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of one solve. The Lagrangian is f + multipliersᵀ·rows − bound_lowerᵀ·(x − l) + bound_upperᵀ·(x − u)."""
+    """The end of one solve. The Lagrangian is f + rowsᵀ·g(x) − lowerᵀ·(x − l) + upperᵀ·(x − u), by its multipliers."""
 
     status: Status
     detail: str
     x: FloatArray
     objective: float
-    multipliers: FloatArray
-    bound_lower: FloatArray
-    bound_upper: FloatArray
+    multipliers: Multipliers
     iterations: int
     seconds_evaluation: float
     seconds_solver: float

@@ -25,8 +25,8 @@ FILES = ("GRIDVEIL_IPOPT", "GRIDVEIL_HSL")
 """And these, which may be relative to a directory that the process does not stand in."""
 
 
-def isolated(module: str) -> subprocess.Popen[bytes]:
-    """Run `main` of a module of this package, with pipes; `OSError` if that cannot be."""
+def isolated(module: str, *, quiet: bool = False) -> subprocess.Popen[bytes]:
+    """Run `main` of a module of this package, with pipes; `OSError` if that cannot be. Who is `quiet` is not heard."""
     if not sys.executable:
         raise OSError("this Python does not know where its interpreter is")
     with _nowhere() as place:
@@ -34,7 +34,7 @@ def isolated(module: str) -> subprocess.Popen[bytes]:
             command(module),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if quiet else subprocess.PIPE,
             env=environment(os.environ),
             cwd=place,
             start_new_session=True,  # Ctrl-C is the parent's business, which ends its children in order

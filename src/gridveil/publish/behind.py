@@ -6,7 +6,7 @@ from what the ledger kept of its draw (`check/audit.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
@@ -16,17 +16,18 @@ from gridveil.casefile.to_network import to_network
 from gridveil.casefile.write import to_text
 from gridveil.errors import CertificateFailed, OutOfEffort, RepairFailed
 from gridveil.grid import Network, PublicGrid
-from gridveil.grid.profile import Profile
+from gridveil.grid.profile import Profile, checked_steps
 from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.ledger import Receipt
 from gridveil.privacy.noise import Noise
 from gridveil.publish import bundle
-from gridveil.publish.costs import aimed_costs, aimed_losses, levels, worth_asking
+from gridveil.publish.costs import aimed_costs, aimed_losses, fused, nearer, worth_asking
 from gridveil.publish.describe import file_notes
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import make_manifest
 from gridveil.publish.release import Release
-from gridveil.repair.certify import bounds_check, certify, report_unused
+from gridveil.repair.certify import bounds_check, certify
+from gridveil.repair.unused import Hands, alone, report_unused
 from gridveil.wall.certificate import true_cost
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source
@@ -44,7 +45,7 @@ class Shop(Protocol):
 
     def estimate(self, demands: Sequence[Demand], *, needed: bool = ..., enough: float = ...) -> Estimate: ...
 
-    def repair(self, snapshots: Sequence[Snapshot]) -> Repair: ...
+    def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = ...) -> Repair: ...
 
     def close(self) -> None: ...
 
@@ -77,36 +78,58 @@ def repaired(
 ) -> tuple[Public, Repair]:
     """Repair at the public costs; at estimated ones, nearer to what the draw can reach where nothing has the first."""
     progress("estimating the dispatch cost from the noisy lines")
-    choices = _fused(public, shop, plates, ask)
+    choices, tried = _fused(public, shop, plates, ask), list[Public]()
+
+    def attempt(aimed: Public, *, patient: bool) -> Repair | None:
+        try:
+            return shop.repair(_snapshots(aimed), patient=patient)
+        except OutOfEffort:
+            raise
+        except RepairFailed:
+            if patient and aimed is tried[-1]:
+                raise
+            return None
+
+    alone = public.plan.source.conditional  # with one cost to aim at, there is no other to hurry to
     for number, facts in enumerate(choices):
         progress("repairing" if not number else f"repairing, nearer to the draw (try {number + 1})")
-        aimed = replace(public, facts=public.facts + facts)
-        try:
-            return aimed, shop.repair(_snapshots(aimed))
-        except RepairFailed as failure:
-            if facts is choices[-1] or isinstance(failure, OutOfEffort):
-                raise
-    raise AssertionError("there is always a choice")
+        tried.append(replace(public, facts=public.facts + facts))
+        if (found := attempt(tried[-1], patient=alone)) is not None:
+            return tried[-1], found
+    for aimed in tried:
+        progress("repairing with patience")
+        if (found := attempt(aimed, patient=True)) is not None:
+            return aimed, found
+    raise AssertionError("the last attempt raises")
 
 
-def _fused(public: Public, shop: Shop, plates: Sequence[float], ask: Callable[[], Fact]) -> list[tuple[Fact, ...]]:
+def _fused(public: Public, shop: Shop, plates: Sequence[float], ask: Callable[[], Fact]) -> Iterator[tuple[Fact, ...]]:
     """Facts that come from the noisy values, in the order in which a repair tries them.
 
-    The truth is asked only if the noisy values leave the cost too uncertain, and once.
+    The truth is asked only if the noisy values leave the cost too uncertain, and once. What the draw itself can reach
+    is looked for only where nothing is known of it and a repair has failed.
     """
     plan, steps = public.plan, [int(public.horizon.step[index]) for index in public.used]
     losses = plan.loss_within is not None and plan.source is not Source.DECLARED
     if plan.source.conditional and not losses:
-        return [()]
+        yield ()
+        return
     enough = plan.cost_scale if plan.source is Source.PRIVATE else SENSITIVITY / SHARE
     found = shop.estimate(public.demands, needed=plan.source is Source.DERIVED or losses, enough=enough)
     if plan.source.conditional:
-        return [aimed_losses(steps, found)]
+        yield aimed_losses(steps, found)
+        return
     answer = ask() if plan.source is Source.PRIVATE and worth_asking(found, plan.cost_scale) else None
-    return [
-        aimed_costs(steps, plates, found, answer, level) + (aimed_losses(steps, found, level) if losses else ())
-        for level in levels(found, answer)
-    ]
+
+    def facts(level: float) -> tuple[Fact, ...]:
+        costs = aimed_costs(steps, plates, found, answer, level)
+        return costs + (aimed_losses(steps, found, level) if losses else ())
+
+    first = fused(found, answer)
+    yield facts(first)
+    reach = found if found.shape is not None else shop.estimate(public.demands, needed=True, enough=enough)
+    for level in nearer(first, reach, answer):
+        yield facts(level)
 
 
 def _snapshots(public: Public) -> list[Snapshot]:
@@ -122,13 +145,23 @@ def _snapshots(public: Public) -> list[Snapshot]:
     return result
 
 
-def finished(public: Public, result: Repair, noise: Noise, loss: float, receipts: Sequence[Receipt]) -> Release:
-    """Write the network as text, read it back, certify what was read, and describe it."""
+def finished(
+    public: Public,
+    result: Repair,
+    noise: Noise,
+    loss: float,
+    receipts: Sequence[Receipt],
+    hands: Hands = alone,
+    progress: Progress = lambda stage: None,
+) -> Release:
+    """Write the network as text, read it back, certify what was read, and describe it. `hands` solve unused steps."""
     grid, plan, snapshots = public.grid, public.plan, _snapshots(public)
     text = network_text(public, result, private=noise.private)
     again = to_network(read_bytes(bundle.NETWORK, text.encode()))
-    alone = tuple((~public.noisy.protected).nonzero()[0].tolist())
-    certificate = certify(again.grid, again.lines, result.points, snapshots, plan.fidelity, alone, from_written=True)
+    bare = tuple((~public.noisy.protected).nonzero()[0].tolist())
+    certificate = certify(
+        again.grid, again.lines, result.points, snapshots, plan.fidelity, bare, result.multipliers
+    )  # fmt: skip
     in_bounds = bounds_check(again.grid, again.lines, public.noisy, plan.bound_factor * result.widening)
     certificate = replace(certificate, checks=(*certificate.checks, in_bounds), truth=true_cost(public.facts))
     if not certificate.passed:
@@ -138,9 +171,15 @@ def finished(public: Public, result: Repair, noise: Noise, loss: float, receipts
         )  # fmt: skip
     if public.profile is not None:
         costs = {one.step: one.value for one in public.facts if one.kind is FactKind.UNUSED_COST and one.step}
-        used = [one.step for one in snapshots]
-        certificate = replace(certificate, unused=report_unused(again.grid, again.lines, public.profile, used, costs))
-    record = make_manifest(plan, grid, public.facts, result, noise, loss, receipts, public.profile)
+        steps = checked_steps(public.profile, [one.step for one in snapshots], plan.check_steps)
+
+        def told(done: int) -> None:
+            progress(f"working: {done} of {len(steps)} unused steps")
+
+        unused = report_unused(*again, public.profile, steps, costs, hands, told)
+        certificate = replace(certificate, unused=unused)
+    checked = len(certificate.unused)
+    record = make_manifest(plan, grid, public.facts, result, noise, loss, receipts, public.profile, checked)
     return Release(Network(*again), result.points, certificate, record, text, public.profile)
 
 

@@ -56,15 +56,14 @@ def fused(estimate: Estimate, answer: Fact | None) -> float:
     return _near(float(weight @ [value for value, _ in certain] / weight.sum()), answer)
 
 
-def levels(estimate: Estimate, answer: Fact | None) -> list[float]:
-    """The surcharges to aim at, in turn: the fused one; where no network near the draw has it, for the noise of the
-    answer can lie in its tail, ones towards what the draw itself has. None is farther from the answer than its noise.
-    """
-    first = fused(estimate, answer)
+def nearer(level: float, estimate: Estimate, answer: Fact | None) -> list[float]:
+    """The surcharges to aim at where no network near the draw has the first, for the noise of the answer can lie in
+    its tail: towards what the draw itself has, and none farther from the answer than its noise."""
     if estimate.shape is None:
-        return [first]
+        return []
     reach = float(np.mean(estimate.shape))
-    return list(dict.fromkeys([first, *(_near(first + share * (reach - first), answer) for share in _SHARES)]))
+    others = dict.fromkeys(_near(level + share * (reach - level), answer) for share in _SHARES)
+    return [one for one in others if one != level]
 
 
 def _near(level: float, answer: Fact | None) -> float:

@@ -107,12 +107,13 @@ class FidelityRecord(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Horizon(Struct, frozen=True, forbid_unknown_fields=True):
-    """The steps of profile.csv."""
+    """The steps of profile.csv; of the unused ones, so many were solved and are reported, equally spaced."""
 
     first: int
     steps: Count
     used: list[int]
     step_in_network_file: int
+    checked: Count
 
 
 class RepairRecord(Struct, frozen=True, forbid_unknown_fields=True):

@@ -27,6 +27,7 @@ from gridveil.publish.record import conditions
 from gridveil.publish.release import Release
 from gridveil.publish.spending import Purse, spending
 from gridveil.repair.child import ChildWorkshop
+from gridveil.repair.unused import Hands, alone
 from gridveil.sealed.facts import Truth
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import SecretNetwork
@@ -53,13 +54,14 @@ def release(
     confirmed: bool = False,
     same_as: SameAs | None = None,
     progress: Progress = quiet,
+    hands: Hands = alone,
 ) -> Release:
     """Make one release. `ledger` is needed unless the noise is seeded, which makes the release not private at all.
 
     With a `profile` the promises hold at `plan.steps` of its steps. The lines are drawn once, whatever the profile.
     `deliver` takes the release where it belongs; if that fails, the failure says what is spent, as every failure after
     the charge does (`Spent`). What is likely to be a slip is refused unless it is `confirmed`. `same_as` says as what
-    the ledger knows renumbered buses.
+    the ledger knows renumbered buses. `hands` solve the unused steps on the released network (`repair/unused.py`).
     """
     grid, method = network.grid, mechanism(plan.mechanism)
     plan.check_network(grid)
@@ -107,7 +109,7 @@ def release(
         begun = shop.begin(grid, noisy, plan.fidelity, lambda spent: progress(f"working: {spent:.0f} AC-OPFs so far"))
         public, result = repaired(public, begun, plates, ask, progress)
         progress("certifying what is written")
-        made = finished(public, result, noise, loss, purse.receipts)
+        made = finished(public, result, noise, loss, purse.receipts, hands, progress)
         if deliver is not None:
             progress("writing")
             deliver(made)

@@ -31,6 +31,7 @@ class Plan:
     one cost per used step. The costs of unused steps stay secret unless `declare_unused`. `unattended` leaves out the
     question whether the original has an optimal power flow, for those who answer the requests of others: then neither
     a refusal nor an exit code says anything of it. A repair that costs more than `effort` AC-OPFs is given up.
+    `check_steps` of the unused steps, equally spaced, are solved on the released network and reported (all if `None`).
     """
 
     epsilon: float
@@ -49,6 +50,7 @@ class Plan:
     unattended: bool = False
     target: str = Target.DRAWN
     effort: float = EFFORT
+    check_steps: int | None = None
 
     def __post_init__(self) -> None:
         if self.mechanism not in PUBLISHED:
@@ -70,6 +72,8 @@ class Plan:
             raise ReleaseError("the bound factor must be a finite number above 1")
         if self.steps is not None and self.steps < 1:
             raise ReleaseError(f"{self.steps} steps cannot be used; give 1 or more")
+        if self.check_steps is not None and self.check_steps < 0:
+            raise ReleaseError(f"{self.check_steps} steps cannot be checked; give 0 or more")
         if self.loss_within is not None and not (isfinite(self.loss_within) and self.loss_within > 1):
             raise ReleaseError("losses can be kept within a factor above 1, such as 1.5")
         if not (isfinite(self.effort) and self.effort >= LEAST_EFFORT):

@@ -56,8 +56,10 @@ def make_manifest(
     loss: float,
     receipts: Sequence[Receipt],
     profile: Profile | None,
+    checked: int = 0,
 ) -> Manifest:
-    """The record, without publisher, key and digests, which come later. `loss` is that of the lines."""
+    """The record, without publisher, key and digests, which come later. `loss` is that of the lines; `checked` is how
+    many unused steps are reported."""
     words, last = plan.words, receipts[-1] if receipts else None
     parts = spent_parts(plan, loss, asked=any(one.kind is FactKind.SURCHARGE for one in facts))
     within = last.within if last else ()
@@ -96,7 +98,7 @@ def make_manifest(
             plan.share, plan.bound_factor * result.widening, plan.loss_within, plan.fidelity.target
         ),
         public_inputs=list(facts),
-        horizon=None if profile is None else Horizon(int(profile.step[0]), len(profile), used, used[0]),
+        horizon=None if profile is None else Horizon(int(profile.step[0]), len(profile), used, used[0], checked),
         attended=not plan.unattended,
         not_protected=stays_public(
             words, grid, plan.source, parts, [one.mechanism for one in within], attended=not plan.unattended

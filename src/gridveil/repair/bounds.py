@@ -35,6 +35,17 @@ class Box:
         """The target moved into the box."""
         return np.clip(self.target, self.low, self.high)
 
+    def parameters(self, lines: LineParameters) -> FloatArray:
+        """The parameter columns of given lines."""
+        result = np.zeros(len(self.target))
+        result[self.columns] = np.stack([lines.g, lines.b, lines.bc])
+        return result
+
+    def outside(self, lines: LineParameters) -> float:
+        """How far given lines lie outside, relative to the ends of the box."""
+        values, size = self.parameters(lines), np.maximum(np.abs(self.low), np.abs(self.high)) + 1e-12
+        return float(np.max(np.maximum(self.low - values, values - self.high) / size, initial=0.0))
+
     def lines(self, parameters: FloatArray) -> LineParameters:
         """Line parameters from a vector of parameter columns."""
         g, b, bc = parameters[self.columns]

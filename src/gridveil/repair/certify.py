@@ -5,19 +5,18 @@ The certificate compares with public facts and noisy values only; no check compa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from gridveil.grid import LineParameters, OperatingPoint, PublicGrid
-from gridveil.grid.profile import Profile
-from gridveil.nlp.opf import opf_model, solve_opf
+from gridveil.grid import LineParameters, Multipliers, OperatingPoint, PublicGrid
+from gridveil.nlp.opf import Near, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import parameter_box
 from gridveil.repair.judge import EQUAL, at_most, judge_lines, judge_point, promised
-from gridveil.wall.certificate import Basis, Certificate, Check, CheckKind, UnusedStep, UsedStep
+from gridveil.wall.certificate import Basis, Certificate, Check, CheckKind, UsedStep
 from gridveil.wall.draw import Fidelity, NoisyLines, Snapshot
 
 
@@ -28,22 +27,23 @@ def certify(
     snapshots: Sequence[Snapshot],
     fidelity: Fidelity,
     unprotected: Sequence[int] = (),
-    *,
-    from_written: bool = False,
+    multipliers: Sequence[Multipliers] | None = None,
 ) -> Certificate:
     """Check a network as it was read back from its file; `points` are the operating points written with it.
 
     Where a snapshot has no written point, the one that its AC-OPF finds is judged. The AC-OPF is solved anew, from a
-    flat start or, with `from_written`, from the written point first: the repair has solved the same network from the
-    flat start just before.
+    flat start or, with the `multipliers` of the written points, from these first: the repair has solved the same
+    network from the flat start just before, and whether a point is optimal is seen at once.
     """
     checks, used = list[Check](), list[UsedStep]()
     model = opf_model(grid)
     tolerance = promised(snapshots, fidelity)
-    for snapshot, written, allowed in zip(snapshots, points, tolerance, strict=True):
+    known: Sequence[Multipliers | None] = multipliers or [None] * len(points)
+    for snapshot, written, allowed, at in zip(snapshots, points, tolerance, known, strict=True):
         demand = Demand(snapshot.pd, snapshot.qd)
         step = snapshot.step if len(points) > 1 else None
-        optimum = solve_opf(model, lines, demand, near=written if from_written else None)
+        near = None if written is None or at is None else Near(written, at)
+        optimum = solve_opf(model, lines, demand, near=near)
         checks += judge_point(grid, lines, written or optimum.point, snapshot, fidelity, step)
         solved = optimum.status is Status.OPTIMAL
         away = abs(optimum.cost - snapshot.cost) / abs(snapshot.cost) if solved else np.inf
@@ -53,28 +53,7 @@ def certify(
     return Certificate(tuple(checks), used=tuple(used))
 
 
-def report_unused(
-    grid: PublicGrid, lines: LineParameters, profile: Profile, used: Sequence[int], costs: Mapping[int, float]
-) -> tuple[UnusedStep, ...]:
-    """The AC-OPF of the released network at every step but the used ones; `costs` are public costs, if any, by step."""
-    model, report = opf_model(grid), []
-    for index in np.flatnonzero(~np.isin(profile.step, used)).tolist():
-        step = int(profile.step[index])
-        optimum = solve_opf(model, lines, Demand(profile.pd[index], profile.qd[index]))
-        solved, public = optimum.status is Status.OPTIMAL, costs.get(step)
-        away = None if public is None or not solved else abs(optimum.cost - public) / abs(public)
-        violation, cost = (
-            float(value) if np.isfinite(value) else None for value in (optimum.violations.largest, optimum.cost)
-        )
-        report.append(UnusedStep(step, str(optimum.status), violation, cost, away))
-    return tuple(report)
-
-
 def bounds_check(grid: PublicGrid, lines: LineParameters, noisy: NoisyLines, factor: float) -> Check:
     """How far the released parameters lie outside their box, relative to its ends; needs the noisy values."""
-    box = parameter_box(grid, noisy, factor)
-    released = np.zeros(len(box.target))
-    released[box.columns] = np.stack([lines.g, lines.b, lines.bc])
-    size = np.maximum(np.abs(box.low), np.abs(box.high)) + 1e-12
-    outside = np.maximum(box.low - released, released - box.high) / size
-    return replace(at_most(CheckKind.BOUNDS, float(np.max(outside, initial=0.0)), EQUAL), basis=Basis.WORD)
+    outside = parameter_box(grid, noisy, factor).outside(lines)
+    return replace(at_most(CheckKind.BOUNDS, outside, EQUAL), basis=Basis.WORD)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-import struct
 import sys
 from collections import deque
 from collections.abc import Sequence
@@ -17,13 +16,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from subprocess import TimeoutExpired
 from threading import Thread, Timer
-from typing import IO, Self
+from typing import Self
 
 from gridveil.errors import GridVeilError, OutOfEffort, ReleaseError, RepairFailed, WallBreach
 from gridveil.grid import PublicGrid
 from gridveil.nlp.power_flow import Demand
 from gridveil.process.confine import confine
 from gridveil.process.start import isolated
+from gridveil.repair.messages import receive, send
 from gridveil.repair.rehearsal import rehearse
 from gridveil.repair.workshop import Told, Workshop, silent
 from gridveil.wall.codec import pack, unpack
@@ -55,6 +55,7 @@ class Request:
     needed: bool = False
     enough: float = SENSITIVITY / SHARE
     snapshots: tuple[Snapshot, ...] | None = None
+    patient: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,7 @@ class ChildWorkshop:
         patience = Timer(START_SECONDS, self._process.kill)
         patience.start()
         try:
-            greeting = _receive(self._process.stdout, _LONGEST_GREETING)
+            greeting = receive(self._process.stdout, _LONGEST_GREETING)
         finally:
             patience.cancel()
         if greeting is None or not greeting.startswith(GREETING):
@@ -120,9 +121,9 @@ class ChildWorkshop:
             raise _failure(answer)
         return answer.estimate
 
-    def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+    def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
         """As `Workshop.repair`."""
-        answer = self._ask(Request(snapshots=tuple(snapshots)))
+        answer = self._ask(Request(snapshots=tuple(snapshots), patient=patient))
         if answer.repair is None:
             raise _failure(answer)
         return answer.repair
@@ -142,7 +143,7 @@ class ChildWorkshop:
         self._send(pack(request))
         assert self._process.stdout is not None
         while True:
-            data = _receive(self._process.stdout)
+            data = receive(self._process.stdout)
             if data is None:
                 raise self._ended()
             answer = unpack(data, Answer)
@@ -153,7 +154,7 @@ class ChildWorkshop:
     def _send(self, data: bytes) -> None:
         assert self._process.stdin is not None
         try:
-            _write(self._process.stdin, data)
+            send(self._process.stdin, data)
         except BrokenPipeError:
             raise self._ended() from None
 
@@ -179,22 +180,6 @@ def _failure(answer: Answer) -> RepairFailed:
     return (OutOfEffort if answer.out_of_effort else RepairFailed)(answer.failed or "the repair process has no answer")
 
 
-def _write(stream: IO[bytes], data: bytes) -> None:
-    stream.write(struct.pack(">Q", len(data)) + data)
-    stream.flush()
-
-
-def _receive(stream: IO[bytes], most: int = sys.maxsize) -> bytes | None:
-    head = stream.read(8)
-    if len(head) < 8:
-        return None
-    (size,) = struct.unpack(">Q", head)
-    if size > most:
-        return None
-    data = stream.read(size)
-    return data if len(data) == size else None
-
-
 def main() -> None:
     """Close the doors, greet, then answer requests until there are no more."""
     answers = os.fdopen(os.dup(1), "wb")
@@ -205,23 +190,23 @@ def main() -> None:
         rehearse()
     except GridVeilError as failure:
         sys.exit(str(failure))
-    _write(answers, GREETING + " ".join(closed).encode())
-    given = _receive(sys.stdin.buffer)
+    send(answers, GREETING + " ".join(closed).encode())
+    given = receive(sys.stdin.buffer)
     if given is None:
         return
     task = unpack(given, Task)
     shop = Workshop().begin(
-        task.grid, task.noisy, task.fidelity, lambda spent: _write(answers, pack(Answer(so_far=spent)))
+        task.grid, task.noisy, task.fidelity, lambda spent: send(answers, pack(Answer(so_far=spent)))
     )
-    while (data := _receive(sys.stdin.buffer)) is not None:
+    while (data := receive(sys.stdin.buffer)) is not None:
         request = unpack(data, Request)
         try:
             if request.demands is not None:
                 answer = Answer(estimate=shop.estimate(request.demands, needed=request.needed, enough=request.enough))
             else:
-                answer = Answer(repair=shop.repair(request.snapshots or ()))
+                answer = Answer(repair=shop.repair(request.snapshots or (), patient=request.patient))
         except RepairFailed as failure:
             answer = Answer(failed=str(failure), out_of_effort=isinstance(failure, OutOfEffort))
         if reached := [name for name in sys.modules if name.startswith(FORBIDDEN)]:
             raise WallBreach(f"the repair process has loaded {', '.join(sorted(reached))}")
-        _write(answers, pack(answer))
+        send(answers, pack(answer))

@@ -23,17 +23,22 @@ from gridveil.nlp.blocks import OBJECTIVE, DistanceBlock
 from gridveil.nlp.dispatch_cost import DispatchCost, dispatch_cost, set_cost_bounds, set_cost_start
 from gridveil.nlp.power_flow import Demand, PowerFlow, power_flow, set_bounds, set_flat_start
 from gridveil.nlp.problem import Layout, LinearTerms, Problem, build
-from gridveil.nlp.solver import Bounds, Outcome, SolverOptions, Start
+from gridveil.nlp.solver import Bounds, Outcome, Patience, SolverOptions, Start
 from gridveil.repair.bounds import Box
 from gridveil.wall.draw import Fidelity, Snapshot
 
+STILL = 0.01
+"""Per unit: a projection whose violation is less than this is let go on."""
+
 
 class Effort(NamedTuple):
-    """Iterations of one solve, and the share of every range (voltage, generation, rating, angle difference) that the
-    projection leaves free at its ends."""
+    """Iterations of one solve, the share of every range (voltage, generation, rating, angle difference) that the
+    projection leaves free at its ends, how many starts there are, and how many iterations each may stand still."""
 
     iterations: int
     room: float
+    starts: int = 4
+    patience: int = 60
 
 
 class Aim(NamedTuple):
@@ -73,11 +78,11 @@ def projection(
     blocks: list[object] = [DistanceBlock("distance", parameters, OBJECTIVE)]
     linear: list[LinearTerms] = []
     flows, costs, cost_rows, loss_rows = [], [], [], []
-    for step in range(len(snapshots)):
+    for step, snapshot in enumerate(snapshots):
         name = f"_{step}"
         flow = power_flow(grid, variables, rows, parameters[box.columns], name)
         cost_rows.append(int(rows.add(f"cost{name}", 1)[0]))
-        cost = dispatch_cost(flow, variables, rows, cost_rows[-1], name)
+        cost = dispatch_cost(flow, variables, rows, cost_rows[-1], name, unit=abs(snapshot.cost))
         if keep_losses:
             loss_rows.append(int(rows.add(f"losses{name}", 1)[0]))
             linear.append(LinearTerms(np.full(len(flow.pg), loss_rows[-1]), flow.pg, np.ones(len(flow.pg))))
@@ -104,7 +109,8 @@ def project(
     """Solve from one start, with the dispatch cost of each snapshot within its aim."""
     bounds = _bounds(model, box, snapshots, fidelity, aim, effort.room)
     evaluator = model.problem.evaluator({"distance": (box.target, box.weight)})
-    return ipopt.solve(evaluator, bounds, start, SolverOptions(max_iterations=effort.iterations))
+    options = SolverOptions(max_iterations=effort.iterations, patience=Patience(STILL, effort.patience))
+    return ipopt.solve(evaluator, bounds, start, options)
 
 
 def _bounds(
@@ -118,9 +124,9 @@ def _bounds(
         set_bounds(flow, Demand(snapshot.pd, snapshot.qd), bounds)
         _shrink(flow, bounds, room)
         set_cost_bounds(cost, bounds)
-        at, size = model.cost_rows[step] - 1, abs(snapshot.cost)
-        bounds.row_lower[at] = snapshot.cost - aim[step].below * size - cost.constant
-        bounds.row_upper[at] = snapshot.cost + aim[step].above * size - cost.constant
+        at, public = model.cost_rows[step] - 1, np.sign(snapshot.cost) - cost.constant  # in units of its size
+        bounds.row_lower[at] = public - aim[step].below
+        bounds.row_upper[at] = public + aim[step].above
         if model.loss_rows and snapshot.losses is not None and fidelity.loss_within is not None:
             lost, at = snapshot.losses, model.loss_rows[step] - 1
             bounds.row_lower[at] = float(snapshot.pd.sum()) + lost / fidelity.loss_within

@@ -1,42 +1,46 @@
 """`repair`: from noisy lines to a network that is AC-feasible and whose *re-optimised* cost keeps the promise β.
 
-1. If the noisy network, clipped into its box, is feasible and faithful as it is, it is the answer.
+1. If the noisy network, clipped into its box, is feasible and faithful as it is, it is the answer; a few Newton steps
+   on its cost may make it faithful.
 2. Else project (repair.projection), then solve the AC-OPF of the result. Its optimum may be cheaper than β allows: the
-   projection bounds the cost of one dispatch only. Then cut: φ_k + ∇φ_k·(y − y_k) ≥ floor, and project again.
-3. Where nothing is found, widen the box by fixed steps. All of it is post-processing of public data: no ε is spent.
+   projection bounds the cost of one dispatch only. Then cut: φ_k + ∇φ_k·(y − y_k) ≥ floor, and project again; then
+   take Newton steps (repair.cost_steps).
+3. Where nothing is in the box, in the widest one. Where what is there stays too cheap, with more room: the nearest
+   feasible network lies at the edge of those that have a dispatch, where no step leads on. Then near the shrunk one.
+4. With patience: more starts and room still, and from the best that was found rays that see kinks (repair.search).
+
+All of it is post-processing of public data: no ε is spent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import product
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gridveil.arrays import FloatArray
 from gridveil.errors import RepairFailed
 from gridveil.grid import LineParameters, OperatingPoint, PublicGrid
-from gridveil.nlp.opf import OpfModel, Solution
-from gridveil.nlp.power_flow import Demand
-from gridveil.nlp.sensitivity import cost_gradient
 from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import WIDENING, Box, parameter_box
-from gridveil.repair.judge import promised
+from gridveil.repair.cost_slopes import cuts
+from gridveil.repair.cost_steps import Tried, steer
+from gridveil.repair.judge import EQUAL
 from gridveil.repair.projection import Aim, Cut, Effort, project, projection, starts
-from gridveil.repair.steer import beyond, excess, inside, shortest_step
-from gridveil.repair.trial import Trial, drawn_trial, first_trial, rounded, shrunk_trial, solve_all
+from gridveil.repair.promise import Promise, Verdict
+from gridveil.repair.search import search
+from gridveil.repair.trial import Trial, drawn_trial, first_trial, rounded, shrunk_trial, solve_all, thorough
 from gridveil.wall.draw import Fidelity, NoisyLines, Repair, Snapshot
 
-MOST_ROUNDS = 5
+MOST_ROUNDS = 3
 """Projections with cuts before the cost is raised by other means."""
-MOST_STEPS = 20
-"""Newton steps on the costs before a box is given up."""
-QUICK_STEPS = 3
-"""Newton steps on the costs of a network that has a dispatch, before it is projected."""
-LEAST_SHARE = 1e-3
-EFFORTS = (Effort(120, 1e-3), Effort(400, 1e-2))
-"""Most projections need fewer than 70 iterations; what fails everywhere is tried again, with patience and more room."""
+QUICK_STEPS, MORE_STEPS = 3, 6
+"""Newton steps on the costs of a network: before it is projected, and after that."""
+FIRST, SECOND, LAST = Effort(200, 1e-3, 2, 20), Effort(200, 3e-2, 2, 20), Effort(400, 1e-2, 4, 40)
+"""Most projections need fewer than 70 iterations. What fails is tried again with more room, at last with patience."""
+PROGRESS = 0.8
+"""Of how far a cost lies outside its tolerance, a cut must leave no more than this; else slopes say nothing of it."""
 MARGIN = 0.02
 """Share of β that the projection keeps in hand, against the solver's tolerance and the rounding of the written file."""
 
@@ -47,30 +51,43 @@ def repair(
     snapshots: Sequence[Snapshot],
     fidelity: Fidelity,
     first: Trial | None = None,
+    *,
+    patient: bool = True,
 ) -> Repair:
     """The nearest network that keeps the promise at every snapshot, or `RepairFailed`.
 
     The order of the snapshots has no influence, and equal ones count once. `first` is what is tried as it is, with what
-    has been solved of it already.
+    has been solved of it already. Who has other costs to aim at need not be `patient` with these.
     """
     rows = [  # the heaviest first: where one fails, it is the likeliest
         [-one.pd.sum(), *one.pd, *one.qd, one.cost, one.slack, one.aim, *([] if one.losses is None else [one.losses])]
         for one in snapshots
     ]
     _, at, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    chosen = [snapshots[index] for index in at]
-    tried = 0
+    promise = Promise.of([snapshots[index] for index in at], fidelity)
+    benches = list[Bench]()
     for trial in _trials(grid, noisy, fidelity, first):
-        found, used = _repair(grid, noisy, chosen, fidelity, trial)
-        tried += used
-        if found is not None:
-            return replace(found, points=tuple(found.points[index] for index in place.ravel().tolist()))
+        benches.append(Bench(grid, noisy, promise, trial))
+        if (found := benches[-1].repaired()) is not None:
+            return _in_order(found, place.ravel().tolist())
+    for bench in benches if patient else ():
+        if (found := bench.searched()) is not None:
+            return _in_order(found, place.ravel().tolist())
+    tries = sum(bench.tries for bench in benches)
     raise RepairFailed(
         f"no AC-feasible network with a cost within {fidelity.beta:.4g} of the public one"
         + (f" and losses within a factor of {fidelity.loss_within:g}" if fidelity.loss_within else "")
-        + f" was found in {tried} "
+        + f" was found in {tries} "
         f"projections, up to a bound factor of {fidelity.bound_factor * WIDENING[-1]:g}; "
         "try a smaller alpha or a larger beta"
+    )
+
+
+def _in_order(found: Repair, order: Sequence[int]) -> Repair:
+    """With a point for every snapshot that was given."""
+    points, multipliers = found.points, found.multipliers
+    return replace(
+        found, points=tuple(points[index] for index in order), multipliers=tuple(multipliers[index] for index in order)
     )
 
 
@@ -84,217 +101,132 @@ def _trials(grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity, first: Tria
         yield drawn_trial(grid, noisy, fidelity.bound_factor)
 
 
-def _repair(
-    grid: PublicGrid, noisy: NoisyLines, snapshots: Sequence[Snapshot], fidelity: Fidelity, first: Trial
-) -> tuple[Repair | None, int]:
-    """What is found near one trial network, and the number of projections."""
-    beta = promised(snapshots, fidelity)
-    aimed = aims(snapshots, beta)
-    model, box = first.model, first.box
-    before = first.optima([Demand(one.pd, one.qd) for one in snapshots])
-    as_it_is = None
-    if _faithful(before, snapshots, beta) == 0 and _keeps_losses(before, snapshots, fidelity):
-        as_it_is = _result(first.lines, before, "as drawn" if first.near is None else "as shrunk", 0, 1.0, 0)
-    verdict = _faithful(before, snapshots, aimed)
-    if as_it_is is not None and verdict == 0:
-        return as_it_is, 0
-    near = [one.point for one in before] if _all_optimal(before, snapshots) else None
-    if near is not None and aimed != beta:  # it has a dispatch, and needs no projection but another cost
-        steered = _steer(model, box, first.lines, before, snapshots, fidelity, aimed, QUICK_STEPS)
-        if steered is not None:
-            return _result(*steered, "steered", 0, 1.0, 0), 0
-        if as_it_is is not None:
-            return as_it_is, 0
-    # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
-    cuts = _cuts(model, box, first.lines, before, snapshots, aimed) if verdict < 0 else []
-    tried = 0
-    for effort, widening in product(EFFORTS, WIDENING):
-        box = parameter_box(grid, noisy, fidelity.bound_factor * widening, first.near)
-        found, used = _project_and_cut(model, box, snapshots, fidelity, near, cuts, widening, effort)
-        tried += used
-        if found is not None:
-            return found, tried
-    return None, tried
+@dataclass(eq=False)
+class Bench:
+    """A repair near one network: what is given, how many projections it took, and what was found at a wrong cost."""
 
+    grid: PublicGrid
+    noisy: NoisyLines
+    promise: Promise
+    trial: Trial
+    tries: int = 0
+    left: list[tuple[Box, Tried]] = field(default_factory=list)
 
-def aims(snapshots: Sequence[Snapshot], beta: Sequence[float]) -> list[float]:
-    """How near to its public cost each snapshot is to be brought; within β it is accepted all the same."""
-    return [one.aim * tolerance for one, tolerance in zip(snapshots, beta, strict=True)]
+    def repaired(self) -> Repair | None:
+        """What is found near the network of the trial soon."""
+        before = Tried(self.trial.lines, self.trial.optima(self.promise.demands))
+        aimed = self.promise.aimed()
+        verdict = aimed.verdict(before.optima)
+        as_it_is = "as drawn" if self.trial.near is None else "as shrunk"
+        kept, solved = self.promise.kept(before.optima), self.promise.solved(before.optima)
+        if kept and verdict is Verdict.KEPT:
+            return self._result(before, as_it_is)
+        if solved and not np.array_equal(aimed.tolerance, self.promise.tolerance):
+            # it has a dispatch, and needs no projection but another cost
+            steered = steer(self.trial.model, self.trial.box, before, aimed, QUICK_STEPS)
+            if aimed.kept(steered.optima):
+                return self._result(steered, "steered")
+            if kept:
+                return self._result(before, as_it_is)
+        # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
+        cut = cuts(self.grid, self.trial.box, *before, aimed) if verdict is Verdict.CHEAP else []
+        near = [one.point for one in before.optima] if solved else None
+        for widening in (WIDENING[0], WIDENING[-1]):
+            found = self._in_box(widening, near, cut, FIRST)
+            if found is None and self.left:  # it is there, but too cheap: at the edge, where no step leads on
+                found = self._in_box(widening, near, cut, SECOND)
+            if found is not None or self.left:
+                return found
+        return None
 
+    def searched(self) -> Repair | None:
+        """What is found with patience, after that."""
+        found = self._in_box(WIDENING[-1], None, (), LAST)
+        for box, begin in reversed(self.left):
+            if found is not None:
+                break
+            better = search(self.trial.model, box, begin, self.promise, [box.lines(box.clip()), self.trial.lines])
+            if self.promise.kept(better.optima):
+                found = self._result(better, "projected")
+        return found
 
-def _optima(model: OpfModel, lines: LineParameters, snapshots: Sequence[Snapshot]) -> list[Solution]:
-    """The AC-OPF of every snapshot, from the starts that the certificate and every user will have too."""
-    return solve_all(model, lines, [Demand(one.pd, one.qd) for one in snapshots])
+    def _in_box(
+        self, widening: float, near: Sequence[OperatingPoint] | None, first_cuts: Sequence[Cut], effort: Effort
+    ) -> Repair | None:
+        """Projected and cut within one box, then brought to its cost by Newton steps."""
+        box = parameter_box(self.grid, self.noisy, self._factor(widening), self.trial.near)
+        found, made = self._projected(box, near, first_cuts, effort)
+        if found is not None and not self.promise.kept(found.optima):
+            found = steer(self.trial.model, box, found, self.promise, MORE_STEPS)
+        if found is None:
+            return None
+        if self.promise.kept(found.optima):
+            return self._result(found, "projected", made)
+        self.left.append((box, found))
+        return None
 
+    def _projected(
+        self, box: Box, near: Sequence[OperatingPoint] | None, first_cuts: Sequence[Cut], effort: Effort
+    ) -> tuple[Tried | None, int]:
+        """The last projection that has an optimum: it keeps the promise, or is too cheap for all cuts."""
+        promise = self.promise
+        aim = [Aim((1 - MARGIN) * one, (1 - MARGIN) * one) for one in promise.aimed().tolerance.tolist()]
+        made = list(first_cuts)
+        last: Tried | None = None
+        for _ in range(MOST_ROUNDS):
+            lines = self._project(box, made, aim, near, effort)
+            if lines is None:
+                break
+            optima = solve_all(self.trial.model, lines, promise.demands, thorough())
+            verdict = promise.verdict(optima)
+            if verdict is Verdict.UNSOLVED:
+                break
+            before, last = last, Tried(lines, optima)
+            if verdict is Verdict.KEPT or (
+                before and promise.excess(optima) > PROGRESS * promise.excess(before.optima)
+            ):
+                break
+            if verdict is Verdict.CHEAP:
+                near = [one.point for one in optima]
+                made += cuts(self.grid, box, lines, optima, promise)
+                continue
+            lowered = _lower(aim, promise.away(optima), promise)
+            if lowered is None:
+                break
+            aim = lowered
+        return last, len(made)
 
-def _all_optimal(optima: Sequence[Solution], snapshots: Sequence[Snapshot]) -> bool:
-    return len(optima) == len(snapshots) and optima[-1].status is Status.OPTIMAL
-
-
-def _faithful(optima: Sequence[Solution], snapshots: Sequence[Snapshot], beta: Sequence[float]) -> int:
-    """0 if every snapshot is optimal and within β; −1 if one is too cheap (a cut can help); 1 otherwise."""
-    if not _all_optimal(optima, snapshots):
-        return 1
-    verdict = 0
-    for optimum, snapshot, tolerance in zip(optima, snapshots, beta, strict=True):
-        away = optimum.cost - snapshot.cost
-        if away > tolerance * abs(snapshot.cost):
-            return 1
-        if away < -tolerance * abs(snapshot.cost):
-            verdict = -1
-    return verdict
-
-
-def _keeps_losses(optima: Sequence[Solution], snapshots: Sequence[Snapshot], fidelity: Fidelity) -> bool:
-    if fidelity.loss_within is None:
-        return True
-    for optimum, snapshot in zip(optima, snapshots, strict=True):
-        ours, lost = float(optimum.point.pg.sum() - snapshot.pd.sum()), snapshot.losses
-        if lost is not None and not lost / fidelity.loss_within <= ours <= lost * fidelity.loss_within:
-            return False
-    return True
-
-
-def _project_and_cut(
-    model: OpfModel,
-    box: Box,
-    snapshots: Sequence[Snapshot],
-    fidelity: Fidelity,
-    near: Sequence[OperatingPoint] | None,
-    first_cuts: Sequence[Cut],
-    widening: float,
-    effort: Effort,
-) -> tuple[Repair | None, int]:
-    """Project and cut within one box; the number of projections is returned even where nothing was found."""
-    beta = promised(snapshots, fidelity)
-    aim = [Aim((1 - MARGIN) * tolerance, (1 - MARGIN) * tolerance) for tolerance in aims(snapshots, beta)]
-    cuts = list(first_cuts)
-    tried = 0
-    for _ in range(MOST_ROUNDS):
-        program = projection(model.grid, box, snapshots, cuts, fidelity.loss_within is not None)
-        for start in starts(program, box, near):
-            tried += 1
+    def _project(
+        self, box: Box, made: Sequence[Cut], aim: Sequence[Aim], near: Sequence[OperatingPoint] | None, effort: Effort
+    ) -> LineParameters | None:
+        """The nearest lines in the box, from the first start that finds them."""
+        fidelity, snapshots = self.promise.fidelity, self.promise.snapshots
+        program = projection(self.grid, box, snapshots, made, fidelity.loss_within is not None)
+        for start in starts(program, box, near)[: effort.starts]:
+            self.tries += 1
             outcome = project(program, box, snapshots, fidelity, aim, start, effort)
             if outcome.status is Status.OPTIMAL:
-                break
-        else:
-            return None, tried
-        lines = rounded(box.lines(np.clip(outcome.x[program.parameters], box.low, box.high)))
-        optima = _optima(model, lines, snapshots)
-        verdict = _faithful(optima, snapshots, beta)
-        if verdict == 0 and _keeps_losses(optima, snapshots, fidelity):
-            return _result(lines, optima, "projected", len(cuts), widening, tried), tried
-        if verdict >= 0:
-            lowered = _lower(aim, optima, snapshots, beta)
-            if lowered is None:
-                return None, tried
-            aim = lowered
-            continue
-        near = [one.point for one in optima]
-        cuts += _cuts(model, box, lines, optima, snapshots, beta)
-    steered = _steer(model, box, lines, optima, snapshots, fidelity, beta, MOST_STEPS)
-    return (None if steered is None else _result(*steered, "projected", len(cuts), widening, tried)), tried
-
-
-def _lower(
-    aim: Sequence[Aim], optima: Sequence[Solution], snapshots: Sequence[Snapshot], beta: Sequence[float]
-) -> list[Aim] | None:
-    """Aim lower where the AC-OPF ended in a dearer optimum than the projection's dispatch; `None` if it failed."""
-    if not _all_optimal(optima, snapshots):
+                return rounded(box.lines(np.clip(outcome.x[program.parameters], box.low, box.high)))
         return None
+
+    def _factor(self, widening: float) -> float:
+        return self.promise.fidelity.bound_factor * widening
+
+    def _result(self, found: Tried, path: str, made: int = 0) -> Repair:
+        """With the first box that has it."""
+        widening = next((one for one in WIDENING if self._inside(found.lines, one)), WIDENING[-1])
+        points = tuple(one.point for one in found.optima)
+        multipliers = tuple(one.end for one in found.optima)
+        return Repair(found.lines, points, path, made, widening, self.tries, multipliers)
+
+    def _inside(self, lines: LineParameters, widening: float) -> bool:
+        return parameter_box(self.grid, self.noisy, self._factor(widening)).outside(lines) <= EQUAL
+
+
+def _lower(aim: Sequence[Aim], away: FloatArray, promise: Promise) -> list[Aim] | None:
+    """Aim lower where the AC-OPF ended dearer than the projection's dispatch; `None` if that cannot help."""
     result = []
-    for one, optimum, snapshot, tolerance in zip(aim, optima, snapshots, beta, strict=True):
-        excess = (optimum.cost - snapshot.cost) / abs(snapshot.cost) - tolerance
-        result.append(Aim(one.below, one.above - excess - 0.1 * tolerance) if excess > 0 else one)
+    for one, far, tolerance in zip(aim, away.tolist(), promise.tolerance.tolist(), strict=True):
+        over = far - tolerance
+        result.append(Aim(one.below, one.above - over - 0.1 * tolerance) if over > 0 else one)
     return result if result != list(aim) and all(one.above > -one.below for one in result) else None
-
-
-def _steer(
-    model: OpfModel,
-    box: Box,
-    lines: LineParameters,
-    optima: Sequence[Solution],
-    snapshots: Sequence[Snapshot],
-    fidelity: Fidelity,
-    tolerance: Sequence[float],
-    most: int,
-) -> tuple[LineParameters, list[Solution]] | None:
-    """Bring every cost inside by Newton steps (repair.steer); one that makes the worst cost no better adds rows, or
-    is halved where it leads to an infeasible network."""
-    beta = np.array(tolerance)
-    current, away, share = _parameters(box, lines), _away(optima, snapshots), 1.0
-    rows, right = inside(_slopes(model, box, lines, optima, snapshots), away, beta)
-    for _ in range(most):
-        step = shortest_step(rows, right, box.weight, box.low - current, box.high - current)
-        if step is None or share < LEAST_SHARE:
-            return None
-        tried = rounded(box.lines(np.clip(current + share * step, box.low, box.high)))
-        found = _optima(model, tried, snapshots)
-        if _faithful(found, snapshots, beta.tolist()) == 0 and _keeps_losses(found, snapshots, fidelity):
-            return tried, found
-        if not _all_optimal(found, snapshots):
-            share /= 2.0
-            continue
-        slopes, there = _slopes(model, box, tried, found, snapshots), _away(found, snapshots)
-        if excess(there, beta) < excess(away, beta):
-            current, away, share = _parameters(box, tried), there, min(1.0, 2.0 * share)
-            rows, right = inside(slopes, away, beta)
-        else:
-            more = beyond(slopes, there, beta, _parameters(box, tried) - current)
-            rows, right = np.vstack([rows, more[0]]), np.concatenate([right, more[1]])
-    return None
-
-
-def _slopes(
-    model: OpfModel, box: Box, lines: LineParameters, optima: Sequence[Solution], snapshots: Sequence[Snapshot]
-) -> FloatArray:
-    """Gradients of the costs relative to the public ones, a row per snapshot."""
-    pairs = zip(optima, snapshots, strict=True)
-    return np.stack([_gradient(model, box, lines, optimum) / abs(snapshot.cost) for optimum, snapshot in pairs])
-
-
-def _away(optima: Sequence[Solution], snapshots: Sequence[Snapshot]) -> FloatArray:
-    """Relative distance of every cost from the public one."""
-    pairs = zip(optima, snapshots, strict=True)
-    return np.array([(optimum.cost - snapshot.cost) / abs(snapshot.cost) for optimum, snapshot in pairs])
-
-
-def _parameters(box: Box, lines: LineParameters) -> FloatArray:
-    """The parameter columns of given lines."""
-    result = np.zeros(len(box.target))
-    result[box.columns] = np.stack([lines.g, lines.b, lines.bc])
-    return result
-
-
-def _gradient(model: OpfModel, box: Box, lines: LineParameters, optimum: Solution) -> FloatArray:
-    """Gradient of an optimal cost in the parameter columns."""
-    gradient = np.zeros(len(box.target))
-    np.add.at(gradient, box.columns, cost_gradient(model.grid, lines, optimum))
-    return gradient
-
-
-def _cuts(
-    model: OpfModel,
-    box: Box,
-    lines: LineParameters,
-    optima: Sequence[Solution],
-    snapshots: Sequence[Snapshot],
-    beta: Sequence[float],
-) -> list[Cut]:
-    """A cut for every snapshot whose optimum is too cheap, aimed a little inside the promise."""
-    result = []
-    current = _parameters(box, lines)
-    for optimum, snapshot, tolerance in zip(optima, snapshots, beta, strict=True):
-        if optimum.cost >= snapshot.cost - tolerance * abs(snapshot.cost):
-            continue
-        gradient = _gradient(model, box, lines, optimum)
-        floor = snapshot.cost - 0.9 * tolerance * abs(snapshot.cost) - optimum.cost + float(gradient @ current)
-        size = np.abs(gradient).max()
-        result.append(Cut(gradient / size, floor / size))
-    return result
-
-
-def _result(
-    lines: LineParameters, optima: Sequence[Solution], path: str, cuts: int, widening: float, tried: int
-) -> Repair:
-    return Repair(lines, tuple(one.point for one in optima), path, cuts, widening, tried)

@@ -66,11 +66,11 @@ class Workshop:
         found = repair(self.grid, self.noisy, free, replace(self.fidelity, beta=inf, loss_within=None), self._shrunk[0])
         return Solved(found.lines, solve_all(self._drawn.model, found.lines, demands))
 
-    def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+    def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
         """The nearest network that keeps the promise at every snapshot."""
         with self._limited():
             first = self._shrunk[0] if self.fidelity.target is Target.SHRUNK else self._drawn
-            return repair(self.grid, self.noisy, snapshots, self.fidelity, first)
+            return repair(self.grid, self.noisy, snapshots, self.fidelity, first, patient=patient)
 
     @contextmanager
     def _limited(self) -> Iterator[None]:

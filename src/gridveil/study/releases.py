@@ -78,9 +78,9 @@ def runtimes(network: Network, settings: Settings, seed: int) -> list[Row]:
     taken: list[tuple[float, Repair]] = []
 
     class Timed(Workshop):
-        def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+        def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
             begin = perf_counter()
-            result = super().repair(snapshots)
+            result = super().repair(snapshots, patient=patient)
             taken.append((perf_counter() - begin, result))
             return result
 
@@ -105,13 +105,13 @@ def promise(network: Network, settings: Settings, seed: int) -> list[Row]:
     rows: list[Row] = []
 
     class Watched(Workshop):
-        def repair(self, snapshots: Sequence[Snapshot]) -> Repair:
+        def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
             begin, cost = perf_counter(), snapshots[0].cost
             lines = _plain(self, snapshots)
             plain = perf_counter() - begin
             away = None if lines is None else _away(Network(network.grid, lines), cost)
             begin = perf_counter()
-            kept = super().repair(snapshots)
+            kept = super().repair(snapshots, patient=patient)
             rows.append(
                 {
                     "plain_away": away, "plain_broken": away is not None and abs(away) > self.fidelity.beta,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray, check_length, frozen
-from gridveil.grid import LineParameters, OperatingPoint
+from gridveil.grid import LineParameters, Multipliers, OperatingPoint
 from gridveil.wall.target import EFFORT, Target
 
 SIGNIFICANT = 9
@@ -116,7 +116,8 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """A repaired network: its lines, its optimal operating point per snapshot, and how it was found.
+    """A repaired network: its lines, its optimal operating point per snapshot with its multipliers, and how it was
+    found.
 
     `path` is 'as drawn', 'as shrunk', 'steered' (Newton steps on the cost alone) or 'projected'. Without its `cuts`,
     the optimum would have been cheaper than β allows.
@@ -128,3 +129,4 @@ class Repair:
     cuts: int
     widening: float
     projections: int
+    multipliers: tuple[Multipliers, ...] = ()

@@ -1,0 +1,93 @@
+"""A search that sees kinks: where slopes say nothing of it, a cost is flat and then rises steeply, or ends.
+
+A few public rays are followed from a network whose cost is wrong: charging, resistance and impedance of all lines, the
+direction of the cost's slope, the ways to other networks. The first step that changes the side, or has no dispatch, is
+a bracket, and what lies between is halved. Every trial is clipped into the box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from gridveil.arrays import FloatArray
+from gridveil.grid import LineParameters
+from gridveil.nlp.opf import OpfModel
+from gridveil.repair.bounds import Box
+from gridveil.repair.cost_slopes import slopes
+from gridveil.repair.cost_steps import Tried, steer, tried
+from gridveil.repair.promise import Promise
+
+STRIDES = (0.25, 1.0, 4.0)
+"""Places on a ray that are tried for a bracket; on rays that scale, powers of e."""
+HALVINGS = 4
+STEPS = 3
+"""Newton steps from the best network of a ray."""
+Ray = Callable[[float], FloatArray]
+"""Parameters at a place on a ray; those at 0 are where it begins."""
+
+
+def search(model: OpfModel, box: Box, begin: Tried, promise: Promise, others: Sequence[LineParameters]) -> Tried:
+    """The best network that rays lead to, and Newton steps from there: one that keeps the promise, if there is one."""
+    best = begin
+    for ray in _rays(model, box, begin, promise, others):
+        found = _along(ray, model, box, best, begin, promise)
+        if found is not best and not promise.kept(found.optima):
+            found = steer(model, box, found, promise, STEPS)
+        best = found
+        if promise.kept(best.optima):
+            break
+    return best
+
+
+def _along(ray: Ray, model: OpfModel, box: Box, best: Tried, begin: Tried, promise: Promise) -> Tried:
+    """The best of `best` and what is tried on a ray."""
+    side, near, far = _side(begin, promise), 0.0, None
+    strides = iter(STRIDES)
+    for _ in range(len(STRIDES) + HALVINGS):
+        place = next(strides, None) if far is None else 0.5 * (near + far)
+        if place is None:
+            break
+        found = tried(model, box.lines(np.clip(ray(place), box.low, box.high)), promise)
+        if promise.excess(found.optima) < promise.excess(best.optima):
+            best = found
+        if promise.kept(found.optima):
+            break
+        if promise.solved(found.optima) and _side(found, promise) == side:
+            near = place
+        else:
+            far = place
+    return best
+
+
+def _side(found: Tried, promise: Promise) -> int:
+    """Whether the worst cost is too dear (1) or too cheap (−1)."""
+    away = promise.away(found.optima)
+    return int(np.sign(away[np.argmax(np.abs(away) - promise.tolerance)]))
+
+
+def _rays(model: OpfModel, box: Box, begin: Tried, promise: Promise, others: Sequence[LineParameters]) -> Iterator[Ray]:
+    """The rays, each in the direction in which the slopes promise a better cost, where they say so."""
+    current, lines, side = box.parameters(begin.lines), begin.lines, _side(begin, promise)
+    slope = slopes(model.grid, box, *begin, promise)
+    worst = slope[np.argmax(np.abs(promise.away(begin.optima)) - promise.tolerance)]
+    r, x = lines.impedance()
+    scaled: tuple[Callable[[float], LineParameters], ...] = (
+        lambda t: LineParameters(lines.g, lines.b, lines.bc * np.exp(t)),
+        lambda t: LineParameters.from_impedance(r * np.exp(t), x, lines.bc),
+        lambda t: LineParameters.from_impedance(r * np.exp(t), x * np.exp(t), lines.bc),
+    )
+    for scale in scaled:
+        rise = float(worst @ (box.parameters(scale(1e-4)) - current))
+        sign = -1.0 if rise * side > 0 else 1.0
+        yield lambda t, scale=scale, sign=sign: box.parameters(scale(sign * t))  # type: ignore[misc]
+    direction = -side * worst / box.weight
+    length = np.sqrt(np.sum(box.weight * direction**2))
+    if length > 0:
+        reach = np.sqrt(np.sum(box.weight * current**2))
+        yield lambda t: current + 0.1 * t * reach / length * direction
+    for other in others:
+        way = box.parameters(other) - current
+        if np.any(way):
+            yield lambda t, way=way: current + t * way  # type: ignore[misc]
