@@ -327,6 +327,30 @@ def test_what_is_no_archive(tmp_path: Path, data: bytes) -> None:
     run("verify", tmp_path / "x.zip", code=2)
 
 
+def _directory(count: int, *, stated: int | None = None, larger: bool = False) -> bytes:
+    """A .zip that lists members it does not have, and may hide how many."""
+    one = b"PK\1\2" + struct.pack("<HHHHHHLLLHHHHHLL", 20, 20, 0, 0, 0, 33, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0)
+    listed = b"".join(one + b"%06d" % number for number in range(count))
+    more = b"PK\6\6" + struct.pack("<QHHLLQQQQ", 44, 45, 45, 0, 0, count, count, len(listed), 0)
+    more += b"PK\6\7" + struct.pack("<LQL", 0, len(listed), 1)
+    shown = count if stated is None else stated
+    size = 52 * shown if larger else len(listed)
+    return listed + (more if larger else b"") + b"PK\5\6" + struct.pack("<HHHHLLH", 0, 0, shown, shown, size, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [_directory(7), _directory(30_000), _directory(30_000, stated=3), _directory(30_000, stated=3, larger=True),
+     _directory(30_000)[:-2] + b"\3\0abc"],
+    ids=["seven", "many", "unsaid", "in a second record", "with a comment"],
+)  # fmt: skip
+def test_lists_of_members_are_not_read_whole(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipfile.ZipFile, "__init__", lambda *_: pytest.fail("read"))
+    (tmp_path / "x.zip").write_bytes(data)
+    with pytest.raises(ReleaseError, match="more than the files of a release"):
+        read_bundle(tmp_path / "x.zip")
+
+
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "nowhere", "x" * 5000])
 def test_what_is_no_bundle(path: str) -> None:
     assert "error" in run("verify", path, code=2).stderr

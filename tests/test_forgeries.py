@@ -384,13 +384,17 @@ def test_what_is_found(copy: Path, forgery: Callable[[Path], None]) -> None:
 
 
 @pytest.mark.parametrize(
-    "character", "\u00ad\u034f\u061c\u180e\u200b\u2028\u2029\u202e\u3164\ue000\ufe0f\U000e0041\U000e0100\u0378\u00a0\t"
+    "character",
+    "\u00ad\u034f\u061c\u180e\u200b\u2028\u2029\u202e\u2800\u3164\ue000\ufe0f\U000e0041\U000e0100\u0378\u00a0\t",
 )
 def test_publishers_words_show_all_they_hold(character: str) -> None:
     """Whoever writes them is told before anything is charged."""
     for words in (f"Grid{character}Co", f"Grid Co{character}"):
         with pytest.raises(ReleaseError, match="nobody sees"):
             publisher("Grid Co", words)
+    with pytest.raises(ReleaseError, match="nobody sees"):
+        publisher("a\u0301\u0301\u0301")
+    assert publisher("Vie\u0323\u0302t").name == "Vie\u0323\u0302t"
     assert publisher("Réseau 電力 Ltd. & Søn — Ω", "a@b.example").name.startswith("Réseau")
 
 

@@ -16,6 +16,7 @@ import gridveil as gv
 from gridveil.cli.main import app
 from gridveil.errors import PrivacyError
 from gridveil.privacy.signature import (
+    _SMALL_ORDER,
     PublicKey,
     create_key,
     key_from_text,
@@ -111,12 +112,10 @@ def test_keys_that_cannot_be_used(tmp_path: Path, keys: tuple[Path, Path]) -> No
         for reader in (read_public_key, read_private_key):
             with pytest.raises(PrivacyError):
                 reader(missing)
-    for text in ("", "AAAA", "A" * 43 + "=", "/" * 43 + "="):
-        if text == "A" * 43 + "=":
-            assert key_from_text(text).raw == bytes(32)
-        else:
-            with pytest.raises(PrivacyError, match="no Ed25519 key"):
-                key_from_text(text)
+    assert key_from_text("Ag" + "A" * 41 + "=").raw == b"\2" + bytes(31)
+    for text in ("", "AAAA", "/" * 43 + "="):
+        with pytest.raises(PrivacyError, match="no Ed25519 key"):
+            key_from_text(text)
 
 
 def _private(folder: Path, data: bytes) -> Path:
@@ -280,3 +279,36 @@ def test_keys_of_openssl(tmp_path: Path) -> None:
     curve.chmod(0o600)
     with pytest.raises(PrivacyError, match="no private Ed25519 key"):
         read_private_key(curve)
+
+
+_P = 2**255 - 19
+
+
+def _times_eight(y: int) -> int:
+    """y of 8·P for a point P with this y: y(2P) = (y² + x²)/(1 − d·x²·y²), which needs x² alone."""
+    d = -121665 * pow(121666, -1, _P) % _P
+    for _ in range(3):
+        x2 = (y * y - 1) * pow(d * y * y + 1, -1, _P) % _P
+        y = (y * y + x2) * pow(1 - d * x2 * y * y, -1, _P) % _P
+    return y
+
+
+def test_keys_of_small_order_are_nobodys(tmp_path: Path) -> None:
+    """Eight times the point is the neutral one: anyone can sign with such a key, so it is none."""
+    weak = sorted(_SMALL_ORDER)
+    assert len(weak) == 7 and all(_times_eight(int.from_bytes(one, "little") % _P) == 1 for one in weak)
+    for raw in [*weak, *(bytes([*one[:31], one[31] | 0x80]) for one in weak)]:
+        key = PublicKey(raw)
+        with pytest.raises(PrivacyError, match="small order"):
+            key_from_text(key.text)
+        (tmp_path / "weak.pub").write_text(key.pem)
+        with pytest.raises(PrivacyError, match="small order"):
+            read_public_key(tmp_path / "weak.pub")
+
+
+def test_a_bundle_signed_by_nobody_is_not_signed(signed: Path) -> None:
+    """R is the neutral point and s is 0, which fits any manifest under the neutral key."""
+    raw = b"\1" + bytes(31)
+    forge(signed, "manifest.json", lambda m: m.update(public_key=PublicKey(raw).text))
+    (signed / bundle.SIGNATURE).write_bytes(raw + bytes(32))
+    assert "signature" in {one.kind for one in gv.verify(signed, quick=True).checks if not one.passed}

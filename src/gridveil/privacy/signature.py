@@ -24,6 +24,20 @@ if TYPE_CHECKING:
 # SubjectPublicKeyInfo of an Ed25519 key (RFC 8410) is this and the 32 bytes of the key
 _SPKI = bytes.fromhex("302a300506032b6570032100")
 _LARGEST = 1 << 16
+# y of the eight points of small order, and p and p + 1, which some libraries read as 0 and 1: under such a key one
+# signature is good for many messages, or any. The list is libsodium's (ge25519_has_small_order)
+_SMALL_ORDER = frozenset(
+    bytes.fromhex(y)
+    for y in (
+        "00" * 32,
+        "01" + "00" * 31,
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "ec" + "ff" * 30 + "7f",
+        "ed" + "ff" * 30 + "7f",
+        "ee" + "ff" * 30 + "7f",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +45,11 @@ class PublicKey:
     """Whose signature it may be."""
 
     raw: bytes
+
+    @property
+    def weak(self) -> bool:
+        """Is it nobody's, so that anyone can sign with it? The last bit is the sign of x, and makes no difference."""
+        return bytes([*self.raw[:31], self.raw[31] & 0x7F]) in _SMALL_ORDER
 
     @property
     def text(self) -> str:
@@ -84,7 +103,7 @@ def key_from_text(text: str) -> PublicKey:
         key = PublicKey(b"")
     if len(key.raw) != 32 or key.text != text:
         raise PrivacyError(f"'{text}' is no Ed25519 key")
-    return key
+    return _strong(key)
 
 
 def can_sign() -> bool:
@@ -153,7 +172,13 @@ def read_public_key(path: Path) -> PublicKey:
         data = b""
     if len(data) != len(_SPKI) + 32 or not data.startswith(_SPKI) or lines[-3:] != ["-----END", "PUBLIC", "KEY-----"]:
         raise PrivacyError(f"{path} is no public Ed25519 key; give the .pub file that 'gridveil key new' wrote")
-    return PublicKey(data[len(_SPKI) :])
+    return _strong(PublicKey(data[len(_SPKI) :]))
+
+
+def _strong(key: PublicKey) -> PublicKey:
+    if key.weak:
+        raise PrivacyError(f"'{key.text}' is a key of small order, with which anyone can sign; ask for another")
+    return key
 
 
 def _read(path: Path) -> bytes:

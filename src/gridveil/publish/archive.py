@@ -23,6 +23,10 @@ LARGEST_TEXT = 1 << 25
 """Bytes of manifest and certificate: a certificate of 100,000 steps has 2e7."""
 LARGEST_ARCHIVE = 3 * LARGEST_FILE + 3 * LARGEST_TEXT
 """Bytes of a .zip, which compresses nothing."""
+LARGEST_DIRECTORY = 1 << 12
+"""Bytes of a .zip's list of members: that of a bundle has 400, and Python would read any length of it into memory."""
+_END = 22
+"""Bytes of the end record, without a comment."""
 ADVICE = "unpack it with care and verify the directory"
 
 
@@ -92,6 +96,8 @@ def _from_archive(path: Path) -> Iterator[tuple[str, bytes | str]]:
     data = _bytes(path, LARGEST_ARCHIVE)
     if isinstance(data, str):
         raise ReleaseError(f"{path} {data}")
+    if _many(data):
+        raise ReleaseError(f"{path} holds more than the files of a release; {ADVICE}")
     files, faults = dict[str, bytes](), dict[str, str]()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -108,6 +114,17 @@ def _from_archive(path: Path) -> Iterator[tuple[str, bytes | str]]:
     yield from faults.items()
     if not faults and packed(files) != data:
         yield path.name, f"holds more than the files of a release, or in another form; {ADVICE}"
+
+
+def _many(data: bytes) -> bool:
+    """Does a .zip list more members than a bundle has files, by its end record? Before any of the list is read."""
+    at = data.rfind(b"PK\5\6", max(0, len(data) - _END - (1 << 16)), len(data) - _END + 4)
+    if at < 0:
+        return False  # then it is no .zip either
+    count, size = struct.unpack_from("<HL", data, at + 10)
+    # the locator of a second, larger end record, which would count in place of this one
+    larger = data[max(at - 20, 0) : at].startswith(b"PK\6\7")
+    return bool(larger or count > len(FILES) or size > LARGEST_DIRECTORY)
 
 
 def _foreign(one: zipfile.ZipInfo) -> str:

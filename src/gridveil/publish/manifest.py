@@ -7,6 +7,7 @@ true value. What each field means stands in docs/bundle.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from re import fullmatch
 from typing import Annotated, Any, Literal
 from unicodedata import category
@@ -139,13 +140,15 @@ class Publisher(Struct, frozen=True, forbid_unknown_fields=True):
 
 INVISIBLE = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 """Unicode's categories of what is not shown, or is whatever a font makes of it."""
-IGNORABLE = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
-"""Letters and marks that are nothing on paper: a joiner, fillers."""
+IGNORABLE = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+"""Letters and marks that are nothing on paper: a joiner, fillers, a braille pattern without dots."""
+STACK = 2
+"""Marks on one letter: Vietnamese and Hebrew need as many, and of more nobody could tell how many there are."""
 
 
 def shows_all(words: str) -> bool:
     """Does a reader see every character of a line? Variation selectors, too, could carry a message unseen."""
-    if words != " ".join(words.split()):
+    if words != " ".join(words.split()) or _stacked(words) > STACK:
         return False
     return not any(
         category(one) in INVISIBLE
@@ -155,6 +158,12 @@ def shows_all(words: str) -> bool:
         or "\U000e0000" <= one <= "\U000e0fff"
         for one in words
     )
+
+
+def _stacked(words: str) -> int:
+    """The most marks without a width of their own that follow each other."""
+    runs = groupby(category(one) in ("Mn", "Me") for one in words)
+    return max((len(list(run)) for mark, run in runs if mark), default=0)
 
 
 class Software(Struct, frozen=True, forbid_unknown_fields=True):
