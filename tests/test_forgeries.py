@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 from typer.testing import CliRunner
 
 import gridveil as gv
 from gridveil.arrays import FloatArray
+from gridveil.check.consistency import foreign_manifest
 from gridveil.cli.main import app
-from gridveil.errors import ReleaseError
+from gridveil.errors import GridVeilError, ReleaseError
 from gridveil.privacy.keeping import UNKNOWN
 from gridveil.privacy.migration import EARLIER
 from gridveil.privacy.noise import ExactNoise, Noise, SeededNoise
@@ -546,3 +550,47 @@ def test_quick_solves_nothing(honest: Path, copy: Path, monkeypatch: pytest.Monk
 def test_the_manifest_is_in_the_answer(honest: Path) -> None:
     record, _ = told(honest)
     assert record["manifest"] == to_plain(from_json((honest / "manifest.json").read_bytes(), Manifest))
+
+
+def test_no_order_can_be_chosen(tmp_path: Path) -> None:
+    """Of public inputs, used steps and mechanisms: an order among many could say a secret."""
+    profile = gv.make_profile("case5", 4, high=1.0)
+    plan = gv.Plan(1.0, 0.1, 0.01, steps=2, published_cost=[1.0, 1.0], loss_within=50.0)
+    costs = [gv.solve_opf("case5", gv.Demand(profile.pd[k], profile.qd[k])).cost for k in (0, 3)]
+    plan = replace(plan, published_cost=costs, declare_unused=True)
+    made = release(split(gv.load("case5")), plan, noise=SeededNoise(1), workshop=Workshop, profile=profile)
+    kinds = [one.kind for one in made.manifest.public_inputs]
+    assert kinds == sorted(kinds, key=["cost", "losses", "unused_cost"].index)
+    grid, other = made.network.grid, made.manifest
+
+    def faults(record: Any) -> list[str]:
+        return foreign_manifest(grid, record, profile)
+
+    assert faults(other) == []
+    swapped = list(other.public_inputs)
+    swapped[-1], swapped[-2] = swapped[-2], swapped[-1]
+    assert any("another order" in one for one in faults(structs.replace(other, public_inputs=swapped)))
+    turned = [*reversed(other.public_inputs[:2]), *other.public_inputs[2:]]
+    assert any("order" in one for one in faults(structs.replace(other, public_inputs=turned)))
+
+
+def test_what_no_manifest_can_hold_is_refused_before_the_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release that every reader would reject is not paid for."""
+    for bad in ({"bound_factor": 1e20}, {"loss_within": 1e20}, {"published_cost": 1e19}, {"epsilon": 1e19}):
+        with pytest.raises(GridVeilError):
+            replace(gv.Plan(1.0, 0.1, 0.01), **bad)  # type: ignore[arg-type]
+    book = gv.Ledger.init(tmp_path / "l.db", 5.0)
+    with pytest.raises(GridVeilError, match=r"1e\+15"):
+        book.set_limit(None, 1e308)
+
+    class Early(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime(2019, 5, 6, tzinfo=tz)
+
+    monkeypatch.setattr("gridveil.publish.record.datetime", Early)
+    with pytest.raises(GridVeilError, match="this machine's clock says"):
+        release(split(gv.load("case5")), gv.Plan(1.0, 0.1, 0.01), book, workshop=Workshop)
+    assert not [one for one in book.entries() if one.kind == "charge"]

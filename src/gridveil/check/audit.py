@@ -22,7 +22,7 @@ from gridveil.casefile import Case
 from gridveil.casefile.profile import read_csv_bytes
 from gridveil.check.redraw import redraw
 from gridveil.check.verdict import Verdict
-from gridveil.check.verify import verify_contents
+from gridveil.check.verify import Page, verify_contents
 from gridveil.errors import GridVeilError, LedgerError, ReleaseError, unforeseen
 from gridveil.grid.profile import base_profile
 from gridveil.privacy.chain import Entry
@@ -45,8 +45,8 @@ from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import SecretNetwork, split
 from gridveil.wall.codec import unpack
 from gridveil.wall.draw import NoisyLines
-from gridveil.wall.facts import Fact, FactKind, private_surcharge
-from gridveil.wall.mechanisms import COST
+from gridveil.wall.facts import Fact, FactKind, in_order, private_surcharge
+from gridveil.wall.mechanisms import COST, place
 
 FALSE_ALARM = 1e-6
 """How often an honest draw is called wrong, for each of the tests of its noise."""
@@ -63,10 +63,13 @@ class Finding:
     answer: str
 
 
-def audit(path: Path, ledger: Ledger, original: Case, same_as: SameAs | None = None) -> list[Finding]:
-    """Every question; the later ones are left out where an earlier answer leaves them without meaning."""
+def audit(
+    path: Path, ledger: Ledger, original: Case, same_as: SameAs | None = None, page: Page | None = None
+) -> list[Finding]:
+    """Every question; the later ones are left out where an earlier answer leaves them without meaning. `page` makes the
+    report of a bundle again."""
     contents = read_bundle(path)
-    verdict = verify_contents(contents, quick=True)
+    verdict = verify_contents(contents, page=page)
     if verdict.record is not None and not verdict.record.privacy.differentially_private:
         raise ReleaseError("a research release was charged to no ledger; there is nothing to audit")
     found = [_bundle(verdict)]
@@ -83,9 +86,9 @@ def audit(path: Path, ledger: Ledger, original: Case, same_as: SameAs | None = N
 
 
 def _bundle(verdict: Verdict) -> Finding:
-    """What anyone finds without a solver; what the solver finds, the repair below finds too."""
+    """What anyone finds, with a solver too: the certificate is part of the claim."""
     wrong = "; ".join(verdict.failed[:3])
-    return Finding("a bundle that verifies (--quick)", verdict.passed, wrong or verdict.signature.words)
+    return Finding("a bundle that verifies", verdict.passed, wrong or verdict.signature.words)
 
 
 def _answers(
@@ -100,6 +103,7 @@ def _answers(
     assets = ledger.assets(network.name, identities(network.grid, same_as))
     yield from _charged(record, history, charges, assets, network)
     yield _totals(record, history, charges, assets)
+    yield _ended(history, charges[0])
     kept, answer = _drawn(ledger, history, charges)
     plan = recorded_plan(kept.plan)
     yield _planned(record, plan, kept.profile)
@@ -143,7 +147,9 @@ def _totals(record: Manifest, history: History, charges: Sequence[Entry], assets
     wrong = []
     if not isclose(privacy.cumulative_loss or 0.0, total_spent(last, record.mechanism.name), rel_tol=1e-9):
         wrong.append("cumulative_loss")
-    if [(one.mechanism, one.alpha, one.unit) for one in privacy.cumulative_within or []] != list(last.within):
+    if [(one.mechanism, one.alpha, one.unit) for one in privacy.cumulative_within or []] != sorted(
+        last.within, key=lambda one: place(one.mechanism)
+    ):
         wrong.append("cumulative_within")
     if privacy.limit != last.limit:
         wrong.append("limit")
@@ -151,6 +157,13 @@ def _totals(record: Manifest, history: History, charges: Sequence[Entry], assets
         wrong.append("given_before")
     answer = f"others by the ledger: {', '.join(wrong)}" if wrong else f"{last.cumulative:.6g} spent up to this release"
     return Finding("totals of the ledger", not wrong, answer)
+
+
+def _ended(history: History, charge: Entry) -> Finding:
+    """Did the release that was charged end as one?"""
+    ends = [one.details for one in history.of("outcome") if one.details["charge"] == charge.number]
+    said = ", ".join(str(one["outcome"]) for one in ends) or "no end is known"
+    return Finding("ended as a release", all(one["outcome"] == "released" for one in ends), said)
 
 
 def _receipt(history: History, entry: Entry, assets: Assets) -> Receipt:
@@ -164,7 +177,13 @@ def _receipt(history: History, entry: Entry, assets: Assets) -> Receipt:
 
 def _drawn(ledger: Ledger, history: History, charges: Sequence[Entry]) -> tuple[KeptDraw, Fact | None]:
     """What the ledger kept of the draws."""
-    papers = {entry.details["charge"]: entry for entry in history.of("draw")}
+    draws = history.of("draw")
+    papers = {entry.details["charge"]: entry for entry in draws}
+    for entry in charges:
+        if sum(one.details["charge"] == entry.number for one in draws) > 1:
+            raise LedgerError(
+                f"the ledger has kept several draws for entry {entry.number}, and one is all that it pays"
+            )
     missing = [entry.number for entry in charges if entry.number not in papers]
     if missing:
         raise LedgerError(f"the ledger has kept no draw for entry {missing[0]}; this release cannot be audited")
@@ -206,8 +225,18 @@ def _noise(record: Manifest, network: SecretNetwork, noisy: NoisyLines) -> Itera
     yield _size(DRAWN, found.lines)
     law = stats.kstest(found.lines, "laplace")
     yield Finding("Laplace noise", float(law.pvalue) >= FALSE_ALARM, f"Kolmogorov-Smirnov p = {float(law.pvalue):.3g}")
+    yield _extremes(found.lines)
     if found.means.size:
         yield _size("noise on the means", found.means)
+
+
+def _extremes(found: FloatArray) -> Finding:
+    """Has every coordinate noise, and none too much of it? Of n Laplace variables one is below t with a chance of n·t
+    at most, and one beyond t with n·exp(−t)."""
+    sizes = np.abs(found)
+    least, most = float(sizes.min(initial=np.inf)), float(sizes.max(initial=0.0))
+    low, high = FALSE_ALARM / (2 * max(len(sizes), 1)), float(np.log(2 * max(len(sizes), 1) / FALSE_ALARM))
+    return Finding("noise on every coordinate", low <= least and most <= high, f"from {least:.2g} to {most:.2g} scales")
 
 
 def _size(question: str, found: FloatArray) -> Finding:
@@ -270,7 +299,7 @@ def _made_again(contents: Contents, record: Manifest, public: Public, answer: Fa
         return Finding(question, False, f"it makes no release: {failure}")
     if network_text(again, result, private=True).encode() != contents.files.get(bundle.NETWORK):
         return Finding(question, False, "it gives another network")
-    if list(again.facts) != record.public_inputs:
+    if in_order(again.facts) != record.public_inputs:
         return Finding(question, False, "it would have other public figures")
     promised = (public.plan.bound_factor * result.widening, result.path, result.cuts)
     if promised != (record.fidelity.bound_factor, record.repair.path, record.repair.cuts):

@@ -12,7 +12,7 @@ import numpy as np
 from gridveil.errors import GridError
 from gridveil.grid import PublicGrid
 from gridveil.grid.copper_plate import copper_plate_cost
-from gridveil.grid.profile import Profile
+from gridveil.grid.profile import Profile, equally_spaced
 from gridveil.publish.describe import (
     RESEARCH,
     given,
@@ -23,13 +23,19 @@ from gridveil.publish.describe import (
     statement,
     stays_public,
 )
-from gridveil.publish.manifest import Manifest, Privacy
+from gridveil.publish.manifest import FIRST_DAY, Manifest, Privacy
 from gridveil.wall.draw import SIGNIFICANT
-from gridveil.wall.facts import LOWEST_TARGET, Fact, FactKind, Source, cost_interval, declared, private_surcharge
-from gridveil.wall.mechanisms import COST, SURCHARGE, mechanism_words
-
-FIRST_DAY = date(2026, 1, 1)
-"""No release is older: the first format is of that year."""
+from gridveil.wall.facts import (
+    LOWEST_TARGET,
+    Fact,
+    FactKind,
+    Source,
+    cost_interval,
+    declared,
+    in_order,
+    private_surcharge,
+)
+from gridveil.wall.mechanisms import COST, SURCHARGE, mechanism_words, place
 
 
 def foreign_manifest(grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
@@ -128,6 +134,8 @@ def _foreign_losses(privacy: Privacy, name: str) -> list[str]:
     faults, total = [], privacy.cumulative_loss or 0.0
     parts = [(name, privacy.parts.lines), (COST, privacy.parts.cost)]
     stated = {one.mechanism: one for one in privacy.cumulative_within or []}
+    if list(stated) != sorted(stated, key=place):
+        return ["a cumulative loss within changes in another order"]
     units = all(one.unit == (SURCHARGE if who == COST else mechanism_words(who).unit) for who, one in stated.items())
     if len(stated) < len(privacy.cumulative_within or []) or not units:
         faults.append("a cumulative loss in units that are not those of its mechanisms")
@@ -163,6 +171,8 @@ def _foreign_facts(record: Manifest, profile: Profile) -> list[str]:
     if not used or any(one.step is None for one in stepped):
         return ["public inputs without a step"]
     faults = [f"{one.kind} that is zero or too large" for one in record.public_inputs if not 0 < abs(one.value) < 1e18]
+    if list(record.public_inputs) != in_order(record.public_inputs):
+        faults.append("public inputs in another order")
     keys = [(one.kind, one.step) for one in record.public_inputs]
     if len(set(keys)) < len(keys):
         faults.append("public inputs stated twice")
@@ -241,6 +251,8 @@ def _foreign_steps(grid: PublicGrid, record: Manifest, profile: Profile) -> list
     stated = horizon and (horizon.first, horizon.steps, horizon.used, horizon.step_in_network_file)
     if stated and stated != (int(profile.step[0]), len(profile), used, used[0]):
         return ["a horizon that is not that of profile.csv"]
+    if used != profile.step[equally_spaced(len(profile), len(used))].tolist():
+        return ["used steps that are not equally spaced"]
     if horizon and horizon.checked > len(profile) - len(used):
         return ["more steps that are reported than there are unused ones"]
     return []

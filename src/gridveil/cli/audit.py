@@ -16,8 +16,9 @@ from gridveil.cli.output import INTERNAL, out, print_json, reporting
 from gridveil.errors import LedgerError
 
 LIMITS = (
-    "It does not show that nothing was drawn outside this ledger, that the noise was not chosen among several, or that "
-    "the original is the true network."
+    "It does not show that nothing was drawn outside this ledger, that the noise was not chosen among several or "
+    "foretold by somebody, that whoever keeps the ledger's key did not write it anew, that an identity map is true, or "
+    "that the original is the true network."
 )
 
 
@@ -37,13 +38,14 @@ def audit(
         from gridveil.check.audit import audit as audited
         from gridveil.privacy.ledger import Ledger, default_path
         from gridveil.publish.elements import read_same_as
+        from gridveil.report.public import page_again
 
         where = ledger or default_path()
         if not Ledger.exists(where):
             raise LedgerError(f"there is no ledger at {where}; name it with --ledger")
         case = read_case(original)
         known = None if same_as is None else read_same_as(same_as, to_network(case).grid)
-        found = audited(bundle, Ledger.read(where), case, known)
+        found = audited(bundle, Ledger.read(where), case, known, page_again)
         passed = all(one.passed for one in found)
         if as_json:
             status = "audited" if passed else "failed"

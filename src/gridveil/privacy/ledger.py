@@ -27,7 +27,7 @@ from gridveil.privacy.composition import Accounts, Assets, Charge, Within
 from gridveil.privacy.database import LOG, there
 from gridveil.privacy.history import History, left_over
 from gridveil.privacy.keyfile import KeyFile, key_bytes
-from gridveil.privacy.limit import DEFAULT_LIMIT
+from gridveil.privacy.limit import DEFAULT_LIMIT, LARGEST_LIMIT
 from gridveil.privacy.place import modeless, real, refuse_dangling, shared
 
 ROOM = 16 * 2**20
@@ -301,8 +301,8 @@ def refuse_anchor(path: Path, anchor: Path) -> None:
 
 
 def _limit(limit: float) -> None:
-    if not (isfinite(limit) and limit >= 0):
-        raise LedgerError("a limit is a finite number, 0 or more")
+    if not 0 <= limit <= LARGEST_LIMIT:
+        raise LedgerError(f"a limit is a number from 0 to {LARGEST_LIMIT:g}")
 
 
 @contextmanager

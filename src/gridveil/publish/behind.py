@@ -23,12 +23,14 @@ from gridveil.privacy.noise import Noise
 from gridveil.publish import bundle
 from gridveil.publish.costs import aimed_costs, aimed_losses, fused, nearer, worth_asking
 from gridveil.publish.describe import file_notes
+from gridveil.publish.manifest import read_manifest
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import make_manifest
 from gridveil.publish.release import Release
 from gridveil.repair.certify import bounds_check, certify
 from gridveil.repair.unused import Hands, alone, report_unused
 from gridveil.wall.certificate import true_cost
+from gridveil.wall.codec import to_json
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source
 
@@ -180,6 +182,7 @@ def finished(
         certificate = replace(certificate, unused=unused)
     checked = len(certificate.unused)
     record = make_manifest(plan, grid, public.facts, result, noise, loss, receipts, public.profile, checked)
+    read_manifest(to_json(record).encode())  # what nobody could read is not released
     return Release(Network(*again), result.points, certificate, record, text, public.profile)
 
 

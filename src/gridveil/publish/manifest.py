@@ -7,6 +7,7 @@ true value. What each field means stands in docs/bundle.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from itertools import groupby
 from re import fullmatch
 from typing import Annotated, Any, Literal
@@ -36,6 +37,8 @@ Day = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?![\s\S])")]
 VERSION = r"[0-9]{1,4}([.][0-9]{1,6}){0,3}((a|b|rc)[0-9]{1,3})?([.]post[0-9]{1,3})?([.]dev[0-9]{1,12})?"
 """A version as PEP 440 has it, without the label of a build."""
 Version = Annotated[str, Meta(pattern=rf"^(absent|{VERSION})(?![\s\S])")]
+FIRST_DAY = date(2026, 1, 1)
+"""No release is older: the first format is of that year."""
 FORMAT: Literal["gridveil-release-5"] = "gridveil-release-5"
 
 

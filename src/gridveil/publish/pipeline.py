@@ -23,7 +23,7 @@ from gridveil.publish.elements import SameAs, identities
 from gridveil.publish.kept import KeptDraw, plan_record
 from gridveil.publish.plan import Plan
 from gridveil.publish.preview import charges, preview
-from gridveil.publish.record import conditions
+from gridveil.publish.record import check_clock, conditions
 from gridveil.publish.release import Release
 from gridveil.publish.spending import Purse, spending
 from gridveil.repair.child import ChildWorkshop
@@ -94,6 +94,7 @@ def release(
         purse.keep(pack(answer))
         return answer
 
+    check_clock()
     noise.prepare()
     if book is not None:
         book.require_room()

@@ -17,6 +17,10 @@ from gridveil.wall.facts import DIGITS, SENSITIVITY, SHARE, Source
 from gridveil.wall.mechanisms import PUBLISHED, MechanismWords, mechanism_words
 from gridveil.wall.target import EFFORT, LEAST_EFFORT, Target
 
+MOST = 1e6
+"""Of ε and of factors: what is beyond means nothing, and would have no place in a manifest."""
+LARGEST_COST = 1e15
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -59,6 +63,8 @@ class Plan:
         object.__setattr__(self, "beta", _share("beta", self.beta))
         for name in ("epsilon", "alpha", "beta"):
             _positive(name, getattr(self, name))
+        if self.epsilon > MOST:
+            raise PrivacyError(f"epsilon = {self.epsilon:g} protects nothing; give {MOST:g} or less")
         if self.share >= 1:
             raise ReleaseError(
                 f"beta = {self.share:g} would allow any cost; give a share below 1, such as 0.01 for 1 %"
@@ -68,14 +74,14 @@ class Plan:
                 f"alpha = {float(self.alpha):g} is relative for the mechanism 'log' (0.1 is ten per cent); "
                 "such a change is no protection but noise, give a value of 10 or less"
             )
-        if not (isfinite(self.bound_factor) and self.bound_factor > 1):
-            raise ReleaseError("the bound factor must be a finite number above 1")
+        if not 1 < self.bound_factor <= MOST:
+            raise ReleaseError(f"the bound factor must be a number above 1, and {MOST:g} at most")
         if self.steps is not None and self.steps < 1:
             raise ReleaseError(f"{self.steps} steps cannot be used; give 1 or more")
         if self.check_steps is not None and self.check_steps < 0:
             raise ReleaseError(f"{self.check_steps} steps cannot be checked; give 0 or more")
-        if self.loss_within is not None and not (isfinite(self.loss_within) and self.loss_within > 1):
-            raise ReleaseError("losses can be kept within a factor above 1, such as 1.5")
+        if self.loss_within is not None and not 1 < self.loss_within <= MOST:
+            raise ReleaseError(f"losses can be kept within a factor above 1, such as 1.5, and {MOST:g} at most")
         if not (isfinite(self.effort) and self.effort >= LEAST_EFFORT):
             raise ReleaseError(
                 f"the effort is a number of AC-OPFs from {LEAST_EFFORT:g} on, which most repairs need, such as 5000"
@@ -90,8 +96,8 @@ class Plan:
         costs = self.published_costs
         if costs == ():
             raise ReleaseError("the list of published costs is empty; give one for each used step, or none at all")
-        if not all(isfinite(cost) and cost != 0 for cost in costs or ()):
-            raise ReleaseError("a published cost must be a finite number other than 0")
+        if not all(0 < abs(cost) < LARGEST_COST for cost in costs or ()):
+            raise ReleaseError(f"a published cost must be a number other than 0, below {LARGEST_COST:g}")
         if costs is not None and self.cost not in (None, Source.PUBLISHED):
             raise ReleaseError(f"a published cost and --cost {self.cost} contradict each other; give one of the two")
         if costs is None and self.cost == Source.PUBLISHED:

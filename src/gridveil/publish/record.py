@@ -13,6 +13,7 @@ from re import match
 import numpy as np
 from msgspec import convert
 
+from gridveil.errors import ReleaseError
 from gridveil.grid import PublicGrid
 from gridveil.grid.profile import Profile
 from gridveil.privacy.ledger import Receipt
@@ -28,6 +29,7 @@ from gridveil.publish.describe import (
     stays_public,
 )
 from gridveil.publish.manifest import (
+    FIRST_DAY,
     FORMAT,
     VERSION,
     Digests,
@@ -44,7 +46,8 @@ from gridveil.publish.manifest import (
 )
 from gridveil.publish.plan import Plan
 from gridveil.wall.draw import SIGNIFICANT, Repair
-from gridveil.wall.facts import Fact, FactKind, Source
+from gridveil.wall.facts import Fact, FactKind, Source, in_order
+from gridveil.wall.mechanisms import place
 
 
 def make_manifest(
@@ -62,7 +65,7 @@ def make_manifest(
     many unused steps are reported."""
     words, last = plan.words, receipts[-1] if receipts else None
     parts = spent_parts(plan, loss, asked=any(one.kind is FactKind.SURCHARGE for one in facts))
-    within = last.within if last else ()
+    within = sorted(last.within, key=lambda one: place(one.mechanism)) if last else []
     before = earlier_conditions(receipts)
     used = [fact.step for fact in facts if fact.kind is FactKind.COST and fact.step is not None]
     return Manifest(
@@ -97,7 +100,7 @@ def make_manifest(
         fidelity=FidelityRecord(
             plan.share, plan.bound_factor * result.widening, plan.loss_within, plan.fidelity.target
         ),
-        public_inputs=list(facts),
+        public_inputs=in_order(facts),
         horizon=None if profile is None else Horizon(int(profile.step[0]), len(profile), used, used[0], checked),
         attended=not plan.unattended,
         not_protected=stays_public(
@@ -110,6 +113,12 @@ def make_manifest(
         public_key=None,
         sha256=Digests(),
     )
+
+
+def check_clock() -> None:
+    """Refuse a clock that nobody would believe, before anything is charged."""
+    if datetime.now(UTC).date() < FIRST_DAY:
+        raise ReleaseError(f"this machine's clock says {today()}; set it: a release states its day")
 
 
 def today() -> str:

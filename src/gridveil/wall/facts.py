@@ -7,6 +7,7 @@ networks that share it).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from math import exp, floor, log, log10
@@ -110,3 +111,9 @@ def significant(value: float, digits: int) -> float:
     if value == 0:
         return 0.0
     return round(value, digits - 1 - floor(log10(abs(value))))
+
+
+def in_order(facts: Iterable[Fact]) -> list[Fact]:
+    """Facts as every manifest states them, by kind and step: an order that can be chosen can say something."""
+    kinds = (FactKind.SURCHARGE, FactKind.COST, FactKind.LOSSES, FactKind.UNUSED_COST)
+    return sorted(facts, key=lambda one: (kinds.index(one.kind), one.step or 0))

@@ -102,3 +102,8 @@ def mechanism_words(name: str) -> MechanismWords:
     if name not in WORDS:
         raise PrivacyError(f"there is no mechanism '{name}'; choose one of {', '.join(WORDS)}")
     return WORDS[name]
+
+
+def place(name: str) -> tuple[bool, str]:
+    """Where a mechanism stands in a list of several: those of lines first, by name, then the cost."""
+    return name == COST, name
