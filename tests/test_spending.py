@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,6 +46,18 @@ runner = CliRunner()
 @pytest.fixture
 def book(tmp_path: Path) -> gv.Ledger:
     return gv.Ledger.open(tmp_path / "l.db")
+
+
+@pytest.fixture(autouse=True)
+def listening() -> Iterator[None]:
+    """Whoever runs the tests in the background may have them ignore requests to end, which is then respected."""
+    numbers = [signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM]
+    before = [
+        signal.signal(one, signal.default_int_handler if one == signal.SIGINT else signal.SIG_DFL) for one in numbers
+    ]
+    yield
+    for one, handler in zip(numbers, before, strict=True):
+        signal.signal(one, handler)
 
 
 # ---- whose account ----
@@ -289,6 +301,7 @@ def test_requests_to_end_wait_for_the_receipt_and_come_once() -> None:
 
 SIGNALLED = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from gridveil.repair.workshop import Workshop
 from gridveil.publish import pipeline
 class Slow(Workshop):
