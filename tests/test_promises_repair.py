@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gridveil as gv
-from gridveil.errors import GridError
+from gridveil.errors import GridError, ReleaseError
 from gridveil.grid import LineKind, LineParameters, Multipliers, Network, OperatingPoint, is_transformer
 from gridveil.grid.physics import violations
 from gridveil.nlp.opf import Near, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.noise import SeededNoise
+from gridveil.publish.pipeline import release
 from gridveil.repair.bounds import parameter_box
 from gridveil.repair.certify import certify
 from gridveil.repair.estimate import Solved, estimate, mean_slopes
 from gridveil.repair.projection import Aim, Cut, Effort, project, projection, starts
 from gridveil.repair.repair import repair
 from gridveil.repair.shrinkage import mean_shift, shrink, shrink_lines
+from gridveil.repair.workshop import Workshop
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import split
 from gridveil.wall.coordinates import log_structure
 from gridveil.wall.draw import Fidelity, NoisyLines, Snapshot
 
-from .conftest import Bend
+from .conftest import Bend, PretendExact
 
 
 def noisy_tiny(network: Network) -> NoisyLines:
@@ -279,3 +282,21 @@ def test_transformers_are_told_by_tap_shift_or_two_voltages(tiny: Bend) -> None:
     assert is_transformer(gv.load(tiny(("0.98	2	1", "0	0	1"))).grid).tolist() == [False] * 3
     stepped = replace(shifted, buses=replace(shifted.buses, base_kv=np.array([230.0, 110.0, 230.0])))
     assert is_transformer(stepped).tolist() == [True, True, True]
+
+
+@pytest.mark.parametrize("source", ["private", "derived", "declared", "published"])
+def test_a_currency_that_no_solver_can_count_in_is_refused(tmp_path: Path, source: str) -> None:
+    """A thousandth of a cent in all: β of that is less than a solver leaves open. A cost of 1.5 is well."""
+    network, book = gv.load("case14"), gv.Ledger.init(tmp_path / "l.db", 9.0)
+    true = gv.solve_opf(network).cost
+
+    def made_of(whole: float) -> None:
+        rich = replace(network.grid, cost_p=network.grid.cost_p.over(true / whole))
+        published = whole if source == "published" else None
+        plan = gv.Plan(1.0, 0.01, 0.01, cost=source, published_cost=published)
+        release(split(Network(rich, network.lines)), plan, book, PretendExact(1), Workshop, confirmed=True)
+
+    with pytest.raises(ReleaseError, match="finer than a solver tells costs apart"):
+        made_of(1e-5)
+    assert not [one for one in book.entries() if one.kind == "charge"]
+    made_of(1.5)

@@ -20,6 +20,8 @@ from gridveil.wall.facts import LOWEST_TARGET, Fact, FactKind, Source, cost_inte
 
 _FAR = 3.0
 """Scales of its noise: the fused surcharge lies no farther from the private answer; and losses move by no more."""
+RESOLVED = 1e-5
+"""Money: an AC-OPF whose cost is 1.5 is solved to half of that."""
 _SHARES = (0.5, 1.0)
 """Of the way from the fused surcharge to the one that the draw itself has, where no network near it has the first."""
 
@@ -37,6 +39,15 @@ def copper_plates(grid: PublicGrid, demands: Sequence[Demand]) -> list[float]:
             "give --published-cost, --cost declared, or generation costs. Nothing was charged"
         )
     return plates
+
+
+def check_scale(beta: float, costs: Sequence[float]) -> None:
+    """Refuse costs that β would have told apart more finely than a solver does; by what is public."""
+    if costs and beta * min(abs(cost) for cost in costs) < RESOLVED:
+        raise ReleaseError(
+            f"beta = {beta:g} of a cost of {min(abs(cost) for cost in costs):.3g} is finer than a solver tells costs "
+            "apart; give generation costs in a smaller unit of money, or a larger beta. Nothing was charged"
+        )
 
 
 def worth_asking(estimate: Estimate, scale: float) -> bool:

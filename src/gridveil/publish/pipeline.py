@@ -18,7 +18,7 @@ from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.process.cores import core_dumps_off
 from gridveil.publish.behind import Progress, Public, Shop, finished, repaired
-from gridveil.publish.costs import copper_plates
+from gridveil.publish.costs import check_scale, copper_plates
 from gridveil.publish.elements import SameAs, identities
 from gridveil.publish.kept import KeptDraw, plan_record
 from gridveil.publish.plan import Plan
@@ -72,6 +72,7 @@ def release(
     used = plan.used(len(horizon)).tolist()
     demands = [Demand(horizon.pd[index], horizon.qd[index]) for index in used]
     plates = [] if plan.source.conditional else copper_plates(grid, demands)
+    check_scale(plan.share, plates or plan.published_costs or ())
     book = (ledger or Ledger.open()) if noise.private else None
     if book is not None:
         preview(network, plan, book, same_as=same_as).require(confirmed=confirmed)
@@ -83,6 +84,7 @@ def release(
         if plan.declare_unused:
             unused.require_optima()
     facts = _stated(plan, horizon, used, truth, unused)
+    check_scale(plan.share, [one.value for one in facts if one.kind is FactKind.COST])
     loss = method.loss(network, plan.epsilon_lines)
     first, *second = charges(plan, loss)
     purse = Purse(book, book.assets(network.name, identities(grid, same_as)) if book else Assets("", ()))
