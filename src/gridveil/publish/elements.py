@@ -27,13 +27,11 @@ def corridor_buses(grid: PublicGrid, same_as: SameAs | None = None) -> list[tupl
     """
     number, lines = grid.buses.number, grid.lines
     ends = np.sort(np.stack([number[lines.bus_from], number[lines.bus_to]], axis=1), axis=1)
-    known = same_as or {}
-    pairs = dict.fromkeys((int(a), int(b)) for a, b in ends.tolist())
-    found = []
-    for pair in pairs:
-        low, high = sorted(known.get(bus, bus) for bus in pair)
-        found.append((low, high))
-    return found
+    pairs = list(dict.fromkeys(map(tuple, ends.tolist())))
+    if not same_as:
+        return pairs
+    renamed = (sorted(same_as.get(bus, bus) for bus in pair) for pair in pairs)
+    return [(low, high) for low, high in renamed]
 
 
 def identities(grid: PublicGrid, same_as: SameAs | None = None) -> list[str]:
