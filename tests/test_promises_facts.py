@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 import gridveil as gv
+from gridveil.errors import RepairFailed
+from gridveil.privacy.noise import SeededNoise
 from gridveil.publish import behind
+from gridveil.publish.pipeline import release
+from gridveil.repair.workshop import Workshop
+from gridveil.sealed.split import split
 from gridveil.wall.draw import Estimate
 from gridveil.wall.facts import SENSITIVITY, SHARE, Fact, FactKind, private_surcharge
 
@@ -58,3 +63,23 @@ def test_an_estimate_is_made_where_facts_rest_on_it(
         assert {one.kind for one in facts} - {FactKind.SURCHARGE} == kinds
         assert all(one.step == 4 for one in facts if one.kind is not FactKind.SURCHARGE)
     assert len(truth) == int(chosen.get("cost") == "private" and spread > plan.cost_scale)
+
+
+def test_where_nothing_is_near_at_any_cost_patience_has_its_turn() -> None:
+    """Neither network has a dispatch, and none is found nearby at once: the first level is tried again, patiently."""
+    tries: list[bool] = []
+
+    class Hard(Workshop):
+        def estimate(self, demands: Any, *, needed: bool = False, enough: float = 0.0) -> Estimate:
+            if needed:
+                raise RepairFailed("there is nothing")
+            return Estimate(None, None, float("inf"), None, None)
+
+        def repair(self, snapshots: Any, *, patient: bool = True) -> Any:
+            tries.append(patient)
+            if not patient:
+                raise RepairFailed("not at once")
+            return super().repair(snapshots, patient=patient)
+
+    made = release(split(gv.load("case5")), gv.Plan(1.0, 0.01, 0.01), noise=SeededNoise(1), workshop=Hard)
+    assert made.certificate.passed and tries == [False, True]

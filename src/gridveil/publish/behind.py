@@ -129,7 +129,12 @@ def _fused(public: Public, shop: Shop, plates: Sequence[float], ask: Callable[[]
 
     first = fused(found, answer)
     yield facts(first)
-    reach = found if found.shape is not None else shop.estimate(public.demands, needed=True, enough=enough)
+    try:
+        reach = found if found.shape is not None else shop.estimate(public.demands, needed=True, enough=enough)
+    except OutOfEffort:
+        raise
+    except RepairFailed:  # nothing is known to be nearer; patience may find something all the same
+        return
     for level in nearer(first, reach, answer):
         yield facts(level)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 
 import numpy as np
 
@@ -75,7 +76,8 @@ def repair(
             return _in_order(found, place.ravel().tolist())
     tries = sum(bench.tries for bench in benches)
     raise RepairFailed(
-        f"no AC-feasible network with a cost within {fidelity.beta:.4g} of the public one"
+        "no AC-feasible network"
+        + (f" with a cost within {fidelity.beta:.4g} of the public one" if isfinite(fidelity.beta) else "")
         + (f" and losses within a factor of {fidelity.loss_within:g}" if fidelity.loss_within else "")
         + f" was found in {tries} "
         f"projections, up to a bound factor of {fidelity.bound_factor * WIDENING[-1]:g}; "
