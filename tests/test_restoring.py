@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 import gridveil as gv
 from gridveil.errors import LedgerError
-from gridveil.privacy import keyfile, migration, place
+from gridveil.privacy import keeping, keyfile, migration, place
 from gridveil.privacy.composition import USUAL_REACH, Charge
 from gridveil.privacy.database import Unavailable
 from gridveil.privacy.keeping import MOST_LOST, backup, restore
@@ -268,3 +269,37 @@ def test_an_entry_of_an_earlier_version_has_the_reaches_before_it(tmp_path: Path
     with book._chain.appending() as (connection, _):
         book._chain.append(connection, "lost", {"loss": 1.0, "missing": None, "given": []})
     assert dict(book.history().lost[0].reach) == USUAL_REACH | {"relative": 0.05}
+
+
+def test_a_kill_while_a_kept_ledger_is_mended_forgets_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name is never empty: the next try finds what the first one kept, not an older backup."""
+    book, copy = Ledger.init(tmp_path / "l.db", 100.0), tmp_path / "b.db"
+    assets = book.assets("n", ["x"])
+    book.charge(assets, Charge(1.0, 0.1, "relative", "log"))
+    keeping.backup(book, copy)
+    book.charge(assets, Charge(5.0, 0.1, "relative", "log"))
+    KeyFile.beside(book.path).unlink()
+    real = os.replace
+
+    def killed(one: Any, other: Any) -> None:
+        if Path(other) == book.path:
+            raise KeyboardInterrupt
+        real(one, other)
+
+    monkeypatch.setattr("gridveil.privacy.keeping.os.replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        keeping.restore(copy, book.path, 0.5)
+    monkeypatch.setattr("gridveil.privacy.keeping.os.replace", real)
+    keeping.restore(copy, book.path, 0.5)
+    again = Ledger.open(book.path)
+    assert again.accounts(again.assets("n", ["x"])).largest == 6.5
+
+
+def test_one_restores_at_a_time(tmp_path: Path) -> None:
+    book, copy = Ledger.init(tmp_path / "l.db", 100.0), tmp_path / "b.db"
+    keeping.backup(book, copy)
+    book.path.unlink()
+    with keeping._alone(book.path), pytest.raises(LedgerError, match="being restored by another process"):
+        keeping.restore(copy, book.path, 0.0)
+    keeping.restore(copy, book.path, 0.0)
+    assert not list(tmp_path.glob("*.restoring")) and not list(tmp_path.glob(".*.restoring"))

@@ -7,7 +7,9 @@ stands in the ledger's place is refused, and restoring can be done again.
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -25,6 +27,9 @@ from gridveil.privacy.history import History
 from gridveil.privacy.keyfile import Anchor, KeyFile
 from gridveil.privacy.ledger import Ledger, refuse_anchor
 from gridveil.privacy.place import real
+
+if sys.platform != "win32":
+    import fcntl
 
 UNKNOWN = "whatever releases were conditional on whose entries the ledger has lost"
 MOST_LOST = 1e6
@@ -63,6 +68,30 @@ def _left_by_a_backup(key: Path, own: KeyFile) -> bool:
 
 
 def restore(source: Path, path: Path, lost: float | None = None, anchor: Path | None = None) -> int | None:
+    """As `_restore`, one at a time: what one has looked at, another must not have mended meanwhile."""
+    with _alone(real(path)):
+        return _restore(source, path, lost, anchor)
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Refuse to restore a ledger that another process restores."""
+    if sys.platform == "win32" or not place.parent.is_dir():
+        yield
+        return
+    lock = place.with_name(f".{place.name}.restoring")
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+        lock.unlink(missing_ok=True)
+    except BlockingIOError:
+        raise LedgerError(f"{place} is being restored by another process; look at it when that has ended") from None
+    finally:
+        os.close(handle)
+
+
+def _restore(source: Path, path: Path, lost: float | None, anchor: Path | None) -> int | None:
     """Mend a ledger with the help of a backup; how many entries are gone, `None` if unknown.
 
     A database in place that goes on from the backup's entries is kept, and only its key or anchor is mended; else the
@@ -230,12 +259,19 @@ def reach_of(reach: Mapping[str, float]) -> str:
 
 
 def _put(origin: Path, data: Path, key: bytes, charge: Lost, missing: int | None) -> Anchor:
-    """A copy takes the database's name when it is complete, with what was lost in it."""
+    """A copy takes the database's name when it is complete, with what was lost in it.
+
+    A database that is kept never leaves its place before that: a kill in between must not have the next try take an
+    older backup for the best that there is.
+    """
+    if origin == data:
+        with closing(sqlite3.connect(data)) as own:
+            own.execute("PRAGMA journal_mode = DELETE")  # all of it in one file, which one rename replaces
     with Chain(origin, key).reading() as connection, _copied(connection, data) as copy:
         if missing != 0 or charge.loss:
             _write_lost(copy, key, charge, missing)
         last = _end(copy, key)
-        _set_aside(data)
+        _set_aside(data, copied=origin == data)
         os.replace(copy, data)
     sync_directory(data.parent)
     return last
@@ -274,11 +310,11 @@ def _end(copy: Path, key: bytes) -> Anchor:
     return Anchor(len(links), links[-1][2] if links else chain.start)
 
 
-def _set_aside(path: Path) -> None:
-    """Keep what is there under another name, with its log, and what was kept before."""
+def _set_aside(path: Path, *, copied: bool) -> None:
+    """Keep what is there under another name, or a copy of it, with its log, and what was kept before."""
     ends = ("", LOG, SHARED)
     names = (f"{path.name}.replaced" + (f".{number}" if number > 1 else "") for number in count(1))
     free = next(name for name in names if not any(path.with_name(name + end).exists() for end in ends))
     for end in ends:
         if (there := path.with_name(path.name + end)).exists():
-            os.replace(there, path.with_name(free + end))
+            (shutil.copy2 if copied else os.replace)(there, path.with_name(free + end))

@@ -62,11 +62,9 @@ def _check_free(target: Path, *, force: bool) -> None:
         _check_replaced(target)
     elif target.exists():
         if not target.is_dir():
-            raise ReleaseError(f"{target} is not a directory; choose another --out")
+            raise Taken(f"{target} is not a directory; choose another --out")
         if others := sorted({file.name for file in target.iterdir()} - set(FILES)):
-            raise ReleaseError(
-                f"{target} holds other things ({others[0]}), which --force would delete; choose another --out"
-            )
+            raise Taken(f"{target} holds other things ({others[0]}), which --force would delete; choose another --out")
 
 
 def _check_replaced(target: Path) -> None:
@@ -77,7 +75,7 @@ def _check_replaced(target: Path) -> None:
     except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
         names = set()
     if MANIFEST not in names or not names <= set(FILES):
-        raise ReleaseError(f"{target} is no release, and --force would delete it; choose another --out")
+        raise Taken(f"{target} is no release, and --force would delete it; choose another --out")
 
 
 def write_files(target: Path, files: Mapping[str, bytes], *, force: bool = False) -> None:

@@ -73,10 +73,21 @@ def write_staged(target: Path, data: bytes, *, force: bool = False) -> None:
             if force:
                 new.replace(target)
             else:
-                _take(target, lambda: os.link(new, target))
+                _take(target, lambda: _named(new, target))
             sync_directory(target.absolute().parent)
     except OSError as error:
         raise ReleaseError(f"{target} could not be written ({error.strerror})") from error
+
+
+def _named(new: Path, target: Path) -> None:
+    """Give a file a name that nobody has; where there are no links, the name is made first and then replaced."""
+    try:
+        os.link(new, target)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
+            raise
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        new.replace(target)
 
 
 def _take(target: Path, take: Callable[[], object]) -> None:
@@ -129,7 +140,7 @@ def tidy(parent: Path) -> None:
         if not is_staging(folder.name):
             continue
         try:
-            handle = _lock(folder)
+            handle = _lock(folder, left=True)
         except OSError:  # its process lives, another one tidies, or it is another user's
             continue
         if handle is None:
@@ -165,18 +176,19 @@ def try_out(parent: Path) -> None:
         pass
 
 
-def _lock(folder: Path) -> int | None:
+def _lock(folder: Path, *, left: bool = False) -> int | None:
     """A handle that holds the directory; `None` where nothing can be held, and so nothing counts as left behind.
 
-    `FileNotFoundError` if another process holds it, or has removed it; `PermissionError` if it is not ours alone.
+    `FileNotFoundError` if another process holds it, or has removed it; `PermissionError` if one that was
+    `left` is not ours alone.
     """
     if sys.platform == "win32":
         return None
     handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
     try:
         found = os.fstat(handle)
-        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
-            raise PermissionError(folder)
+        if left and (found.st_uid != os.geteuid() or found.st_mode & 0o077):
+            raise PermissionError(errno.EPERM, "it is not ours alone")
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not os.path.samestat(folder.lstat(), found):
             raise FileNotFoundError(folder)

@@ -65,13 +65,13 @@ class _Worker:
 
     def solve(self, chunk: Chunk) -> Solved:
         """A chunk, solved there."""
-        process, answer = self._process, None
+        process = self._process
         if process is not None and process.stdin is not None and process.stdout is not None:
-            with suppress(OSError, ValueError):
+            with suppress(Exception):  # whatever it answers instead
                 send(process.stdin, pack(chunk))
-                answer = receive(process.stdout)
-        if answer is not None:
-            return unpack(answer, Solved)
+                found = unpack(receive(process.stdout) or b"", Solved)
+                if [one.step for one in found] == chunk.step.tolist():
+                    return found
         return () if self._closed else solve_chunk(chunk)
 
 
