@@ -50,7 +50,7 @@ def credentials(scheduler: str, security: Security | None, insecure: bool) -> Se
             return None
         raise StudyError(
             f"{scheduler} is not encrypted: whoever reaches it can run anything on its workers and here, and read the "
-            "networks; start it with TLS and give tls://HOST:PORT, or give --insecure if only you can reach it"
+            "networks; start it with TLS and give tls://HOST:PORT (or, to a study, --insecure if only you reach it)"
         )
     security = security or Security()
     try:
