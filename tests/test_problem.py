@@ -81,7 +81,7 @@ def test_opf_derivatives(tiny: Bend, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_derivatives_with_line_parameters_as_variables(tiny: Bend, seed: int) -> None:
-    """Two snapshots that share g, b, bc, and a cost in a row of its own: the shape of the repair problem."""
+    """Two snapshots that share ln g, ln b, ln bc, and a cost in a row of its own: the shape of the repair problem."""
     grid = bent(tiny).grid
     variables, rows = Layout(), Layout(start=1)
     shared = np.stack([variables.add(name, grid.n_line) for name in ("g", "b", "bc")])
@@ -94,7 +94,8 @@ def test_derivatives_with_line_parameters_as_variables(tiny: Bend, seed: int) ->
     blocks = [block for flow in flows for block in flow.blocks] + [block for cost in costs for block in cost.blocks]
     linear = [terms for flow in flows for terms in flow.linear] + [terms for cost in costs for terms in cost.linear]
     problem = build(variables, rows, blocks, linear)
-    check_derivatives(problem, problem.evaluator({}), seed)
+    bases = np.stack([bent(tiny).lines.g, bent(tiny).lines.b, bent(tiny).lines.bc])
+    check_derivatives(problem, problem.evaluator({"lines_1": bases, "lines_2": bases}), seed)
 
 
 def test_pattern_has_no_entry_twice(tiny: Bend) -> None:

@@ -50,7 +50,7 @@ from gridveil.publish.costs import aimed_losses
 from gridveil.publish.elements import identities
 from gridveil.publish.pipeline import release
 from gridveil.publish.spending import Purse, told
-from gridveil.repair import repair as mend
+from gridveil.repair import bench as bench_module
 from gridveil.repair.bounds import parameter_box
 from gridveil.repair.certify import bounds_check, certify
 from gridveil.repair.estimate import Solved, estimate
@@ -202,7 +202,7 @@ def test_a_cost_within_beta_is_still_brought_nearer_to_its_aim(case14: tuple[Net
     network, noisy = case14
     grid, model = network.grid, opf_model(network.grid)
     box = parameter_box(grid, noisy, 50.0)
-    cost = solve_opf(model, box.lines(box.clip())).require().cost
+    cost = solve_opf(model, box.lines(box.target)).require().cost
     public = [Snapshot(grid.buses.pd, grid.buses.qd, cost * (1 + away), aim=0.05)]
     found = repair(grid, noisy, public, Fidelity(0.01))
     assert found.path == "steered"
@@ -222,20 +222,20 @@ def test_what_was_too_dear_is_aimed_at_lower(
 
     def project(_: Any, box: Any, *arguments: Any) -> Any:
         aims.append(arguments[2][0].above)
-        return SimpleNamespace(status=Status.OPTIMAL, x=box.clip())
+        return SimpleNamespace(status=Status.OPTIMAL, x=box.target)
 
-    monkeypatch.setattr(mend, "projection", lambda *_: SimpleNamespace(parameters=slice(None)))
-    monkeypatch.setattr(mend, "starts", lambda *_: [None])
-    monkeypatch.setattr(mend, "project", project)
-    monkeypatch.setattr(mend, "solve_all", lambda *_: [replace(optimum, cost=script.pop(0))])
-    monkeypatch.setattr(mend, "steer", lambda model, box, found, *_: found)
+    monkeypatch.setattr(bench_module, "projection", lambda *_: SimpleNamespace(parameters=slice(None)))
+    monkeypatch.setattr(bench_module, "starts", lambda *_: [None])
+    monkeypatch.setattr(bench_module, "project", project)
+    monkeypatch.setattr(bench_module, "solve_all", lambda *_: [replace(optimum, cost=script.pop(0))])
+    monkeypatch.setattr(bench_module, "steer", lambda model, box, found, *_: found)
     public = Promise.of([Snapshot(grid.buses.pd, grid.buses.qd, 100.0)], Fidelity(0.01))
 
     def found(*costs: float) -> tuple[Repair | None, int]:
         aims.clear()
         script[:] = costs
-        bench = mend.Bench(grid, noisy, public, drawn_trial(grid, noisy, 50.0))
-        return bench._in_box(1.0, None, (), Effort(1, 0.0)), bench.tries
+        bench = bench_module.Bench(grid, noisy, public, drawn_trial(grid, noisy, 50.0))
+        return bench._in_box(1.0, None, (), Effort(1, 0.0), public), bench.tries
 
     made, tried = found(101.5, 100.9)
     assert made is not None and (made.path, made.projections, made.widening, tried) == ("projected", 2, 1.0, 2)

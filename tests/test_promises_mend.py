@@ -19,7 +19,7 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.sensitivity import cost_gradient
 from gridveil.nlp.solver import SolverOptions
 from gridveil.privacy.noise import SeededNoise
-from gridveil.repair import child
+from gridveil.repair import bench, child
 from gridveil.repair import repair as mend
 from gridveil.repair.bounds import parameter_box, parameter_columns
 from gridveil.repair.certify import bounds_check
@@ -117,7 +117,7 @@ def test_the_aim_is_lowered_by_what_was_too_dear(network: Network) -> None:
     public, aim = promise(network, 100.0, -200.0), [Aim(0.01, 0.01), Aim(0.01, 0.01)]
 
     def lowered(*costs: float) -> Any:
-        return mend._lower(aim, public.away(ends(network, *costs)), public)
+        return bench._lower(aim, public.away(ends(network, *costs)), public)
 
     assert lowered(101.5, -200.0) == [pytest.approx((0.01, 0.01 - 0.005 - 0.001)), aim[1]]
     assert lowered(100.0, -197.0) == [aim[0], pytest.approx((0.01, 0.01 - 0.005 - 0.001))]
@@ -140,9 +140,10 @@ def test_cuts_keep_a_cost_from_falling_below(network: Network, noisy: NoisyLines
     costs = optimum.cost * 1.05, optimum.cost * 0.95, optimum.cost * 1.009
     (cut,) = cuts(network.grid, box, lines, [optimum] * 3, promise(network, *costs))
     gradient = np.zeros(len(box.target))
-    for row, columns in zip(cost_gradient(network.grid, lines, optimum), box.columns, strict=True):
+    values = lines.g, lines.b, lines.bc
+    for row, columns, value in zip(cost_gradient(network.grid, lines, optimum), box.columns, values, strict=True):
         for k, column in enumerate(columns):
-            gradient[column] += row[k]
+            gradient[column] += row[k] * value[k]  # per logarithm
     size = np.abs(gradient).max()
     assert cut.gradient == pytest.approx(gradient / size) and np.abs(cut.gradient).max() == pytest.approx(1.0)
     current = box.parameters(lines)
@@ -156,11 +157,14 @@ def test_cuts_keep_a_cost_from_falling_below(network: Network, noisy: NoisyLines
 
 def test_outside_of_a_box_is_relative_to_its_ends(network: Network, noisy: NoisyLines) -> None:
     box = parameter_box(network.grid, noisy, 2.0)
-    assert box.outside(box.lines(box.low)) == box.outside(box.lines(box.high)) == box.outside(noisy.lines) == 0.0
+    assert box.outside(box.lines(box.low)) <= 1e-12 and box.outside(box.lines(box.high)) <= 1e-12
+    assert box.outside(noisy.lines) == 0.0
+    flipped = LineParameters(noisy.g, -noisy.b, noisy.bc)
+    assert box.outside(flipped) == np.inf  # no multiple of its base
     column = int(np.flatnonzero(box.low < box.high)[0])
     for end, sign in ((box.low, -1.0), (box.high, 1.0)):
-        values = box.clip()
-        values[column] = end[column] + sign * 0.25 * max(abs(box.low[column]), abs(box.high[column]))
+        values = box.target.copy()
+        values[column] = end[column] + sign * 0.25
         assert box.outside(box.lines(values)) == pytest.approx(0.25)
 
 
@@ -173,7 +177,7 @@ def test_trials_take_turns(network: Network, noisy: NoisyLines) -> None:
         assert (first_trial(network.grid, noisy, fidelity).near is None) is order[0]
     box = parameter_box(network.grid, noisy, 50.0)
     drawn = drawn_trial(network.grid, noisy, 50.0)
-    assert drawn.lines.b == pytest.approx(box.lines(box.clip()).b, rel=1e-7)
+    assert drawn.lines.b == pytest.approx(box.lines(box.target).b, rel=1e-7)
     trial, by = shrunk_trial(network.grid, noisy, 50.0)
     assert trial.near is by.lines and trial.lines.b == pytest.approx(by.lines.b, rel=1e-7)
 
@@ -358,12 +362,11 @@ def test_the_correction_of_an_estimate_is_small(network: Network) -> None:
 def test_bounds_are_checked_relative_to_their_ends(network: Network, noisy: NoisyLines) -> None:
     grid = network.grid
     box = parameter_box(grid, noisy, 2.0)
-    inside_ = box.lines(box.clip())
+    inside_ = box.lines(box.target)
     assert bounds_check(grid, inside_, noisy, 2.0).passed
     for k, sign in ((0, 1.0), (5, -1.0)):
-        values = box.clip()
-        top = max(abs(box.low[k]), abs(box.high[k]))
-        values[k] = box.high[k] + 0.25 * top if sign > 0 else box.low[k] - 0.25 * top
+        values = box.target.copy()
+        values[k] = box.high[k] + 0.25 if sign > 0 else box.low[k] - 0.25
         check = bounds_check(grid, box.lines(values), noisy, 2.0)
         assert (check.kind, check.passed) == (CheckKind.BOUNDS, False) and check.value == pytest.approx(0.25)
     groups = int(noisy.group.max()) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,19 +53,21 @@ def test_a_box_is_the_noisy_value_over_and_times_the_factor(tiny: Bend) -> None:
     noisy = noisy_tiny(network)
     box = parameter_box(network.grid, noisy, 10.0)
     assert box.columns.tolist() == [[0, 0, 1], [2, 2, 3], [4, 5, 6]]
-    assert box.low == pytest.approx([0.3, 2.0, -40.0, -6.0, 0.02, 0.05, 0.1])
-    assert box.high == pytest.approx([30.0, 2.0, -0.4, -6.0, 2.0, 5.0, 0.1])
-    assert box.target == pytest.approx([3.0, 2.0, -4.0, -6.0, 0.2, 0.5, 0.1])
-    # distances are relative to |y| = 5, and to the charging; what two lines share counts twice
-    assert box.weight[[0, 2, 4, 5]] == pytest.approx([2 / 25, 2 / 25, 25.0, 4.0])
-    assert box.lines(box.clip()).b.tolist() == [-4.0, -4.0, -6.0]
+    assert box.values(box.low) == pytest.approx([0.3, 2.0, -0.4, -6.0, 0.02, 0.05, 0.1])
+    assert box.values(box.high) == pytest.approx([30.0, 2.0, -40.0, -6.0, 2.0, 5.0, 0.1])
+    assert box.values(box.target) == pytest.approx([3.0, 2.0, -4.0, -6.0, 0.2, 0.5, 0.1])
+    # distances are logarithms; what two lines share counts twice
+    assert box.weight[[0, 2, 4, 5]] == pytest.approx([2.0, 2.0, 1.0, 1.0])
+    assert box.lines(box.target).b.tolist() == [-4.0, -4.0, -6.0]
     near = parameter_box(network.grid, noisy, 10.0, LineParameters(noisy.g * 100, noisy.b * 2, noisy.bc))
-    assert near.target == pytest.approx([300.0, 2.0, -8.0, -6.0, 0.2, 0.5, 0.1])  # what is not protected stays
-    assert near.clip()[0] == pytest.approx(30.0)
+    # what is not protected stays, and what lies outside is put at the end
+    assert near.values(near.target) == pytest.approx([30.0, 2.0, -8.0, -6.0, 0.2, 0.5, 0.1])
+    assert near.values(near.clip(near.target + 1.0))[2] == pytest.approx(-8.0 * math.e)
+    assert near.values(near.clip(near.target - 9.0))[2] == pytest.approx(-0.4)
 
 
 def test_a_box_around_noisy_means(tiny: Bend) -> None:
-    """Means of the level are the centre; distances are absolute; what noise has put through zero comes back."""
+    """Means of the level are the centre; what noise has put through zero comes back."""
     network = gv.load(tiny())
     noisy = replace(
         noisy_tiny(network),
@@ -76,8 +79,9 @@ def test_a_box_around_noisy_means(tiny: Bend) -> None:
         mean_b=np.full(3, -5.0),
     )
     box = parameter_box(network.grid, noisy, 4.0)
-    assert box.low == pytest.approx([0.5, 2.0, -20.0, -6.0, 0.2, 0.5, 0.1])
-    assert box.high == pytest.approx([8.0, 2.0, -1.25, -6.0, 0.2, 0.5, 0.1])
+    assert box.values(box.low) == pytest.approx([0.5, 2.0, -1.25, -6.0, 0.2, 0.5, 0.1])
+    assert box.values(box.high) == pytest.approx([8.0, 2.0, -20.0, -6.0, 0.2, 0.5, 0.1])
+    assert box.values(box.target)[[0, 2]] == pytest.approx([0.5, -1.25])
     assert box.weight == pytest.approx([2.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0])
 
 
@@ -89,8 +93,8 @@ def test_a_box_keeps_the_kind_of_every_line(tiny: Bend) -> None:
         noisy_tiny(network), group=np.arange(3), g=np.array([0.0, -3.0, 2.0]), protected=np.array([True, True, True])
     )
     box = parameter_box(grid, noisy, 10.0)
-    assert box.low[:3] == pytest.approx([0.0, -30.0, 0.2])
-    assert box.high[:3] == pytest.approx([0.0, -0.3, 20.0])
+    assert box.values(box.low)[:3] == pytest.approx([0.0, -0.3, 0.2])
+    assert box.values(box.high)[:3] == pytest.approx([0.0, -30.0, 20.0])
 
 
 @pytest.mark.parametrize(("room", "share"), [(0.0, 1.1), (0.02, 1.1), (0.01, 0.97)])
@@ -103,7 +107,7 @@ def test_a_projection_keeps_its_conditions_and_its_room(room: float, share: floa
     box = parameter_box(grid, noisy, 50.0)
     lost = float(point.pg.sum() - grid.buses.pd.sum())
     snapshots = [Snapshot(grid.buses.pd, grid.buses.qd, share * point.cost, losses=lost)]
-    cut = Cut(np.eye(len(box.target))[0], float(box.target[0]) * 1.05)
+    cut = Cut(np.eye(len(box.target))[0], float(box.target[0]) + 0.05)
     model = projection(grid, box, snapshots, [cut], keep_losses=True)
     aim, fidelity = [Aim(0.004, 0.002)], Fidelity(0.01, loss_within=1.02)
     (first, *_) = starts(model, box, None)
@@ -115,7 +119,7 @@ def test_a_projection_keeps_its_conditions_and_its_room(room: float, share: floa
     assert y[0] >= cut.floor - 1e-6
     cost = grid.cost_p.total(pg) / (share * point.cost)
     assert 0.996 - 1e-6 <= cost <= 1.002 + 1e-6
-    assert share > 1 or cost == pytest.approx(1.002, abs=1e-6)  # cheaper than the network is: no more than is asked
+    assert share > 1 or cost == pytest.approx(1.002, abs=1e-4)  # cheaper than the network is: no more than is asked
     assert 1 / 1.02 - 1e-4 <= float(pg.sum() - grid.buses.pd.sum()) / lost <= 1.02 + 1e-4
     for value, low, high in (
         (vm, grid.buses.vmin, grid.buses.vmax),
@@ -138,7 +142,7 @@ def test_projections_begin_at_the_noisy_values() -> None:
     flow = model.flows[0]
     assert len(flat) == 3
     for start in (near, *flat):
-        assert start.x[model.parameters] == pytest.approx(box.clip())
+        assert start.x[model.parameters] == pytest.approx(box.target)
     for columns, value in ((flow.vm, point.vm), (flow.va, point.va), (flow.pg, point.pg), (flow.qg, point.qg)):
         assert near.x[columns] == pytest.approx(value)
     middle = 0.5 * (grid.generators.pmin + grid.generators.pmax)

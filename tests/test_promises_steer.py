@@ -83,14 +83,15 @@ class Planes:
         self.tolerance, self.begin = np.array([tolerance]), np.array(begin)
         self.seen: list[LineParameters] = []
         self.ends = np.inf
-        self.box = Box(np.array([[0], [1], [2]]), self.begin - 9.0, self.begin + 9.0, self.begin, np.ones(3))
+        wide, zero = np.full(3, 9.0), np.zeros(3)
+        self.box = Box(np.array([[0], [1], [2]]), self.begin, -wide, wide, zero, np.ones(3))
         monkeypatch.setattr(cost_steps, "tried", lambda model, lines, _: self.at(lines))
         monkeypatch.setattr(search_module, "tried", lambda model, lines, _: self.at(lines))
         for module in (cost_steps, search_module):
             monkeypatch.setattr(module, "slopes", self.slopes)
 
     def values(self, lines: LineParameters) -> FloatArray:
-        return np.asarray(self.heights + self.planes @ (np.concatenate([lines.g, lines.b, lines.bc]) - self.begin))
+        return np.asarray(self.heights + self.planes @ self.box.parameters(lines))
 
     def at(self, lines: LineParameters) -> Any:
         self.seen.append(lines)
@@ -120,7 +121,7 @@ MODEL: Any = SimpleNamespace(grid=None)
 def test_steering_learns_from_a_kink(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cost is the larger of two planes: the first step falls on the other one, and the second knows both."""
     one: Any = Planes([[-1.0, -0.1, 0.0], [3.0, -1.0, 0.0]], [0.5, -0.3], 0.1, [2.0, -3.0, 0.5], monkeypatch)
-    found = steer(MODEL, one.box, one.at(one.box.lines(one.begin)), one, 2)
+    found = steer(MODEL, one.box, one.at(one.box.lines(np.zeros(3))), one, 2)
     assert one.values(one.seen[1]).max() > 0.1  # beyond the kink
     assert one.kept(found.optima)
     assert one.values(found.lines) == pytest.approx([INSIDE * 0.1] * 2)
@@ -130,8 +131,8 @@ def test_a_step_that_helps_is_followed_by_a_whole_one(monkeypatch: pytest.Monkey
     """A cost that answers half as much as its slope says: each step goes half of what is left, and none twice as far."""
     one: Any = Planes([[1.0, 0.0, 0.0]], [0.05], 0.01, [2.0, -3.0, 0.5], monkeypatch)
     monkeypatch.setattr(cost_steps, "slopes", lambda *_: np.array([[2.0, 0.0, 0.0]]))
-    steer(MODEL, one.box, one.at(one.box.lines(one.begin)), one, 20)
-    steps = np.diff([float(lines.g[0]) for lines in one.seen])
+    steer(MODEL, one.box, one.at(one.box.lines(np.zeros(3))), one, 20)
+    steps = np.diff([one.box.parameters(lines)[0] for lines in one.seen])
     assert len(steps) >= 4 and steps[0] == pytest.approx(-(0.05 - 0.008) / 2)
     assert steps[1:] == pytest.approx(0.5 * steps[:-1])
 
@@ -139,9 +140,9 @@ def test_a_step_that_helps_is_followed_by_a_whole_one(monkeypatch: pytest.Monkey
 def test_a_step_to_no_dispatch_is_halved_and_then_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     one: Any = Planes([[-1.0, 0.0, 0.0]], [-0.05], 0.01, [2.0, -3.0, 0.5], monkeypatch)
     one.ends = -0.05 + 1e-12
-    begin = one.at(one.box.lines(one.begin))
+    begin = one.at(one.box.lines(np.zeros(3)))
     assert steer(MODEL, one.box, begin, one, 20) is begin  # the best there is
-    steps = [float(lines.g[0]) - 2.0 for lines in one.seen[1:]]
+    steps = [one.box.parameters(lines)[0] for lines in one.seen[1:]]
     assert steps == pytest.approx([-0.042, -0.021, -0.0105])  # what lies at the edge is soon left
     one.ends, one.seen[:] = -0.03, []
     found = steer(MODEL, one.box, begin, one, 20)
@@ -151,21 +152,21 @@ def test_a_step_to_no_dispatch_is_halved_and_then_given_up(monkeypatch: pytest.M
 def test_rays_see_what_slopes_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Flat where it begins, and steep from somewhere on: slopes lead nowhere, a bracket leads there."""
     one: Any = Planes([[0.0, 0.0, 0.0], [0.0, 0.0, 4.0]], [-0.3, -1.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
-    begin = one.at(one.box.lines(one.begin))
+    begin = one.at(one.box.lines(np.zeros(3)))
     assert not one.kept(steer(MODEL, one.box, begin, one, 20).optima)
     found = search(MODEL, one.box, begin, one, [])
     assert one.kept(found.optima)
-    assert found.lines.bc[0] == pytest.approx(0.5 + 1.5 / 4.0, abs=0.02)  # by the charging alone
+    assert one.box.parameters(found.lines)[2] == pytest.approx(1.5 / 4.0, abs=0.02)  # by the charging alone
     assert found.lines.g == pytest.approx([2.0]) and found.lines.b == pytest.approx([-3.0])
     assert len(one.seen) < 40
-    assert all(np.all(np.abs(lines.bc - 0.5) <= 9.0) for lines in one.seen)
+    assert all(one.box.outside(lines) <= 1e-9 for lines in one.seen)
 
 
 def test_rays_come_as_near_as_there_is_a_dispatch(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cost that ends before it is dear enough: the best of all rays is given back, and no worse than the beginning."""
     one: Any = Planes([[0.0, 0.0, 0.0], [0.0, 0.0, 4.0]], [-0.3, -1.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
     one.ends = -0.1
-    begin = one.at(one.box.lines(one.begin))
+    begin = one.at(one.box.lines(np.zeros(3)))
     found = search(MODEL, one.box, begin, one, [])
     assert not one.kept(found.optima)
     assert -0.3 < float(one.away(found.optima)[0]) <= -0.1
@@ -174,8 +175,8 @@ def test_rays_come_as_near_as_there_is_a_dispatch(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_way_to_another_network_is_a_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    one: Any = Planes([[0.0, 0.0, 0.0], [1.0, -1.0, 0.0]], [-0.3, -0.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
-    other = LineParameters(np.array([3.0]), np.array([-3.0]), np.array([0.5]))
-    begin = one.at(one.box.lines(one.begin))
+    one: Any = Planes([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [-0.3, -0.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
+    other = one.box.lines(np.array([1.0, 0.0, 0.0]))
+    begin = one.at(one.box.lines(np.zeros(3)))
     found = search(MODEL, one.box, begin, one, [other])
-    assert one.kept(found.optima) and found.lines.g[0] == pytest.approx(2.5, abs=0.03)
+    assert one.kept(found.optima) and one.box.parameters(found.lines)[0] == pytest.approx(0.5, abs=0.03)

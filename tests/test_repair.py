@@ -16,7 +16,7 @@ from gridveil.grid import LineKind, LineParameters, Network
 from gridveil.nlp import opf
 from gridveil.nlp.sensitivity import cost_gradient
 from gridveil.privacy.noise import SeededNoise
-from gridveil.repair import repair as repair_module
+from gridveil.repair import bench as bench_module
 from gridveil.repair.bounds import parameter_box
 from gridveil.repair.certify import bounds_check, certify
 from gridveil.repair.child import ChildWorkshop, Task
@@ -104,8 +104,8 @@ def no_cuts_at_first(cuts: Callable[..., Any]) -> Callable[..., Any]:
 
 def test_steering_works_without_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     network, noisy, facts = drawn("case30", "log", 0.1, 0)
-    monkeypatch.setattr(repair_module, "MOST_ROUNDS", 1)
-    monkeypatch.setattr(repair_module, "cuts", no_cuts_at_first(cuts))
+    monkeypatch.setattr(bench_module, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(bench_module, "cuts", no_cuts_at_first(cuts))
     result = repair(network.grid, noisy, facts, Fidelity(0.01))
     assert abs(gv.solve_opf(Network(network.grid, result.lines)).cost / facts[0].cost - 1) <= 0.01
 
@@ -151,13 +151,13 @@ def test_boxes_come_from_noisy_data() -> None:
     box = parameter_box(network.grid, noisy, 50.0)
     lossy = network.grid.lines.kind == LineKind.LOSSY
     g = box.columns[0][lossy]
-    assert np.all(box.low[g] > 0)
-    assert np.all(box.high[g] >= box.low[g])
+    assert np.all(box.base[g] > 0)
+    assert np.all(box.high[g] == np.log(50)) and np.all(box.low[g] == -np.log(50))
     lossless = box.columns[0][network.grid.lines.kind == LineKind.LOSSLESS]
-    assert np.all(box.low[lossless] == 0)
-    assert np.all(box.high[lossless] == 0)
+    assert np.all(box.base[lossless] == 0)
+    assert np.all(box.high[lossless] == 0) and np.all(box.low[lossless] == 0)
     b = box.columns[1]
-    assert np.all(box.high[b][network.lines.b < 0] < 0)
+    assert np.all(box.base[b][network.lines.b < 0] < 0)
 
 
 def test_child_process_gives_the_same_answer() -> None:

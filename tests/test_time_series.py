@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import gridveil as gv
-import gridveil.repair.repair as repair_module
+import gridveil.repair.bench as bench_module
 from gridveil.check.steps import compare_steps
 from gridveil.cli.main import app
 from gridveil.errors import ReleaseError
@@ -27,7 +27,7 @@ from gridveil.publish.pipeline import release
 from gridveil.publish.release import Release
 from gridveil.repair.bounds import parameter_box
 from gridveil.repair.cost_steps import steer
-from gridveil.repair.projection import Cut, projection
+from gridveil.repair.projection import Cut, numbers, projection
 from gridveil.repair.steer import shortest_step
 from gridveil.repair.workshop import Workshop
 from gridveil.sealed.facts import Truth
@@ -191,7 +191,7 @@ def test_coupled_derivatives_against_finite_differences() -> None:
     box = parameter_box(network.grid, noisy, 50.0)
     random = np.random.Generator(np.random.PCG64(0))
     program = projection(network.grid, box, facts, [Cut(random.normal(size=len(box.target)), 0.0)], True)
-    check_derivatives(program.problem, program.problem.evaluator({"distance": (box.target, box.weight)}), seed=1)
+    check_derivatives(program.problem, program.problem.evaluator(numbers(program, box)), seed=1)
 
 
 def test_the_pattern_grows_linearly() -> None:
@@ -317,14 +317,14 @@ def test_the_shortest_step_is_feasible_and_no_longer_than_others(seed: int) -> N
 
 def test_steering_where_cuts_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """With one round of cuts only, this draw's steps are too cheap and too dear at once."""
-    monkeypatch.setattr(repair_module, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(bench_module, "MOST_ROUNDS", 1)
     steered = []
 
     def watched(*arguments: Any) -> Any:
         steered.append(steer(*arguments))
         return steered[-1]
 
-    monkeypatch.setattr(repair_module, "steer", watched)
+    monkeypatch.setattr(bench_module, "steer", watched)
     made = make("case5", gv.make_profile("case5", 4, seed=1), gv.Plan(1.0, 1.0, 0.01, cost="declared"), seed=3)
     assert made.certificate.passed
     assert steered[-1] is not None

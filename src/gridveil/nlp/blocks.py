@@ -54,8 +54,8 @@ class LineBlock(Block):
     """Flows of lines into the balance rows of their ends, and squared apparent flows into rating rows.
 
     Functions: pf, qf, pt, qt, |S_f|²/rating, |S_t|²/rating. Dividing by the rating makes the row's violation an
-    apparent power in per unit. With `parameter_columns` the line parameters are variables of the problem; without,
-    `numbers` holds them as (g, b, h), h = b + bc/2.
+    apparent power in per unit. `numbers` holds the line parameters as (g, b, h), h = b + bc/2. With
+    `parameter_columns` they are base·e^u with variables u of the problem, and `numbers` holds the bases, (3, n).
     """
 
     def __init__(
@@ -82,16 +82,18 @@ class LineBlock(Block):
         self.pairs = line_flow.upper_triangle(len(self.locals))
         self._first = np.array([i for i, _ in self.pairs])
         self._second = np.array([j for _, j in self.pairs])
+        self._own = np.flatnonzero((self._first == self._second) & (self._first >= line_flow.VOLTAGE_LOCALS))
         self.depends = np.ones((len(self.rows), len(self.locals)), dtype=bool)
         if parameter_columns is not None:
             self.depends[[0, 2], 5] = False  # active flows do not see the charging
 
     def values(self, x: FloatArray, numbers: Any, out: FloatArray) -> Any:
         vm_f, vm_t, va_f, va_t = x[self.columns]
+        parameters = None
         if self.parameter_columns is None:
             g, b, h = numbers
         else:
-            g, b, bc = x[self.parameter_columns]
+            g, b, bc = parameters = numbers * np.exp(x[self.parameter_columns])
             h = b + 0.5 * bc
         state = line_flow.terms(vm_f, vm_t, va_f - va_t - self.shift, g, b, h, self.inverse_tap)
         line_flow.flows(state, out[:4])
@@ -99,24 +101,31 @@ class LineBlock(Block):
             square = out[:4] * out[:4]
             np.multiply(square[::2] + square[1::2], self.inverse_rating, out=out[4:])
         gradient = np.empty((4, len(self.locals), self.size))
-        return state, out[:4].copy(), gradient
+        return state, parameters, out[:4].copy(), gradient
 
     def gradients(self, state: Any, out: FloatArray) -> None:
-        point, flow, gradient = state
+        point, parameters, flow, gradient = state
         line_flow.gradients(point, gradient)
+        if parameters is not None:  # ∂/∂u = y·∂/∂y
+            gradient[:, line_flow.VOLTAGE_LOCALS :] *= parameters
         out[:4] = gradient
         if self.rated:
             scaled = (2.0 * self.inverse_rating * flow)[:, None] * gradient
             np.add(scaled[::2], scaled[1::2], out=out[4:])
 
     def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
-        point, flow, gradient = state
-        if not self.rated:
-            line_flow.hessian(point, weight, out)
-            return
-        square = np.repeat(2.0 * self.inverse_rating * weight[4:], 2, axis=0)
-        line_flow.hessian(point, weight[:4] + square * flow, out)
-        out += np.einsum("kin,kjn->ijn", gradient, square[:, None] * gradient)[self._first, self._second]
+        point, parameters, flow, gradient = state
+        square = np.zeros((4, 1))
+        if self.rated:
+            square = np.repeat(2.0 * self.inverse_rating * weight[4:], 2, axis=0)
+        weight = weight[:4] + square * flow
+        line_flow.hessian(point, weight, out)
+        if parameters is not None:  # ∂²/∂u² = y²·∂²/∂y² + y·∂/∂y
+            factor = np.concatenate([np.ones((line_flow.VOLTAGE_LOCALS, self.size)), parameters])
+            out *= factor[self._first] * factor[self._second]
+            out[self._own] += np.einsum("kn,kin->in", weight, gradient[:, line_flow.VOLTAGE_LOCALS :])
+        if self.rated:
+            out += np.einsum("kin,kjn->ijn", gradient, square[:, None] * gradient)[self._first, self._second]
 
 
 class ShuntBlock(Block):

@@ -4,8 +4,8 @@
     rating_from, rating_to    |S|²/rating ≤ rating, at both ends of every rated line
     angle_difference          angle_min ≤ va_f − va_t ≤ angle_max, where limited
 
-Demand stands in the bounds of the balance rows and the line parameters are numbers of the line block (or variables of
-the problem), so one pattern serves every demand and every set of line parameters of a grid.
+Demand stands in the bounds of the balance rows and the line parameters are numbers of the line block (or their
+logarithms variables of the problem), so one pattern serves every demand and every set of line parameters of a grid.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def power_flow(
 ) -> PowerFlow:
     """Add one snapshot to a problem; `name` tells its ranges from those of other snapshots.
 
-    With `parameter_columns` (3, n_line) g, b and bc are variables of the problem, else numbers of the block `lines`.
+    With `parameter_columns` (3, n_line) logarithms of g, b and bc over their bases are variables of the problem and the
+    bases are numbers of the block `lines`; else the parameters themselves are.
     """
     lines, generators = grid.lines, grid.generators
     n_bus, n_gen = grid.n_bus, grid.n_generator

@@ -1,7 +1,8 @@
-"""The box of released line parameters, from noisy data alone: (s4) and (s5) of the paper, as intervals of magnitudes.
+"""The box of released line parameters, from noisy data alone: (s4) and (s5) of the paper, as intervals of logarithms.
 
-The centre of a line's interval is the noisy mean of its voltage level where the mechanism has one, else its own noisy
-value; it is divided and multiplied by the bound factor. A box in which nothing is found is widened by fixed steps.
+A parameter is base·e^u, |u| ≤ ln(bound factor): signs and zeros cannot change, and half counts as much as twice. The
+base is the noisy mean of a line's voltage level where the mechanism has one, else its own noisy value. A box in which
+nothing is found is widened by fixed steps.
 """
 
 from __future__ import annotations
@@ -16,40 +17,50 @@ from gridveil.wall.draw import NoisyLines
 
 WIDENING = (1.0, 10.0, 100.0, 1000.0)
 """Factors on the bound factor, tried in this order."""
+UNLIKELY = 0.05
+"""How many true values may be expected outside the first box that is tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Lower and upper bounds, target and weight of the parameters, by parameter column: g and b per group, then bc.
+    """Base, bounds, target and weight of the parameters, by parameter column: g and b per group, then bc.
 
-    `columns` (3, n_line) says which of them a line uses.
+    Bounds and target are logarithms of what a base is multiplied by; `columns` (3, n_line) says which columns a line
+    uses.
     """
 
     columns: IntArray
+    base: FloatArray
     low: FloatArray
     high: FloatArray
     target: FloatArray
     weight: FloatArray
 
-    def clip(self) -> FloatArray:
-        """The target moved into the box."""
-        return np.clip(self.target, self.low, self.high)
+    def clip(self, u: FloatArray) -> FloatArray:
+        """Parameters moved into the box."""
+        return np.clip(u, self.low, self.high)
+
+    def values(self, u: FloatArray) -> FloatArray:
+        """What the parameters stand for, by column."""
+        return self.base * np.exp(u)
+
+    def lines(self, u: FloatArray) -> LineParameters:
+        """Line parameters from a vector of parameter columns."""
+        g, b, bc = self.values(u)[self.columns]
+        return LineParameters(g, b, bc)
 
     def parameters(self, lines: LineParameters) -> FloatArray:
-        """The parameter columns of given lines."""
-        result = np.zeros(len(self.target))
+        """The parameter columns of given lines; ±∞ and no number where no multiple of the base has their value."""
+        result = np.zeros(len(self.base))
         result[self.columns] = np.stack([lines.g, lines.b, lines.bc])
-        return result
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(result == self.base, 0.0, np.log(result / self.base))
 
     def outside(self, lines: LineParameters) -> float:
-        """How far given lines lie outside, relative to the ends of the box."""
-        values, size = self.parameters(lines), np.maximum(np.abs(self.low), np.abs(self.high)) + 1e-12
-        return float(np.max(np.maximum(self.low - values, values - self.high) / size, initial=0.0))
-
-    def lines(self, parameters: FloatArray) -> LineParameters:
-        """Line parameters from a vector of parameter columns."""
-        g, b, bc = parameters[self.columns]
-        return LineParameters(g, b, bc)
+        """How far given lines lie outside, as logarithms: for small ones, relative to the ends of the box."""
+        u = self.parameters(lines)
+        away = np.maximum(self.low - u, u - self.high)
+        return float(np.max(np.where(np.isnan(away), np.inf, away), initial=0.0))
 
 
 def parameter_columns(noisy: NoisyLines) -> IntArray:
@@ -62,27 +73,39 @@ def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float, near: Line
     """The box at one bound factor, around the noisy values; the target is these, or lines to stay `near`."""
     columns = parameter_columns(noisy)
     size = int(columns.max(initial=-1)) + 1
-    low, high, target, weight = (np.zeros(size) for _ in range(4))
-    reach_g = np.abs(noisy.g) if noisy.mean_g is None else np.maximum(np.abs(noisy.mean_g), 1e-9)
-    reach_b = np.abs(noisy.b) if noisy.mean_b is None else np.maximum(np.abs(noisy.mean_b), 1e-9)
-    lossy = grid.lines.kind != LineKind.LOSSLESS
+    base, reach, target = (np.zeros(size) for _ in range(3))
     sign_g = np.where(grid.lines.kind == LineKind.NEGATIVE_RESISTANCE, -1.0, 1.0)
-    sign_b = _sign_b(noisy)
-    size_y = np.hypot(noisy.g, noisy.b)
-    members = np.bincount(columns.ravel(), minlength=size)
+    centre_g = np.abs(noisy.g) if noisy.mean_g is None else np.maximum(np.abs(noisy.mean_g), 1e-9)
+    centre_b = np.abs(noisy.b) if noisy.mean_b is None else np.maximum(np.abs(noisy.mean_b), 1e-9)
+    lossy = grid.lines.kind != LineKind.LOSSLESS
     aims = (noisy.g, noisy.b, noisy.bc) if near is None else (near.g, near.b, near.bc)
-    for row, value, sign, reach, moves, scale in (
-        (0, noisy.g, sign_g, reach_g, noisy.protected & lossy, size_y),
-        (1, noisy.b, sign_b, reach_b, noisy.protected, size_y),
-        (2, noisy.bc, np.sign(noisy.bc), np.abs(noisy.bc), noisy.protected & noisy.charging_moves, np.abs(noisy.bc)),
+    for at, value, centre, moves, aim in (
+        (columns[0], noisy.g, sign_g * centre_g, noisy.protected & lossy, aims[0]),
+        (columns[1], noisy.b, _sign_b(noisy) * centre_b, noisy.protected, aims[1]),
+        (columns[2], noisy.bc, noisy.bc, noisy.protected & noisy.charging_moves & (noisy.bc != 0), aims[2]),
     ):
-        one, other = sign * reach / factor, sign * reach * factor
-        at = columns[row]
-        low[at] = np.where(moves, np.minimum(one, other), value)
-        high[at] = np.where(moves, np.maximum(one, other), value)
-        target[at] = np.where(moves, aims[row], value)
-        weight[at] = 1.0 / np.maximum(scale, 1e-12) ** 2 if noisy.relative else 1.0
-    return Box(columns, low, high, target, weight * members)
+        base[at] = np.where(moves, centre, value)
+        reach[at] = np.where(moves, np.log(factor), 0.0)
+        share = np.divide(aim, centre, out=np.zeros(len(aim)), where=moves)
+        with np.errstate(divide="ignore"):  # what noise has taken through zero is aimed at the small end
+            target[at] = np.where(moves, np.log(np.maximum(share, 0.0)), 0.0)
+    members = np.bincount(columns.ravel(), minlength=size).astype(np.float64)
+    return Box(columns, base, -reach, reach, np.clip(target, -reach, reach), members)
+
+
+def likely_widening(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> float:
+    """The first widening whose box has all true values, unless the noise lies far in its tail; by public data alone.
+
+    A box around the mean of a voltage level does not grow with the noise.
+    """
+    if not noisy.relative:
+        return WIDENING[0]
+    box = parameter_box(grid, noisy, bound_factor)
+    drawn = np.count_nonzero(box.low < box.high)
+    for widening in WIDENING:
+        if drawn * (bound_factor * widening) ** (-1.0 / noisy.scale) <= UNLIKELY:
+            return widening
+    return WIDENING[-1]
 
 
 def _sign_b(noisy: NoisyLines) -> FloatArray:

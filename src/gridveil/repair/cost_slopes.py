@@ -29,7 +29,7 @@ def slopes(
 def gradient(grid: PublicGrid, box: Box, lines: LineParameters, optimum: Solution) -> FloatArray:
     """Gradient of an optimal cost in the parameter columns."""
     result = np.zeros(len(box.target))
-    np.add.at(result, box.columns, cost_gradient(grid, lines, optimum))
+    np.add.at(result, box.columns, cost_gradient(grid, lines, optimum) * np.stack([lines.g, lines.b, lines.bc]))
     return result
 
 

@@ -45,7 +45,7 @@ def steer(model: OpfModel, box: Box, begin: Tried, promise: Promise, most: int) 
         step = shortest_step(rows, right, box.weight, box.low - current, box.high - current)
         if step is None or share < LEAST_SHARE:
             break
-        found = tried(model, box.lines(np.clip(current + share * step, box.low, box.high)), promise)
+        found = tried(model, box.lines(box.clip(current + share * step)), promise)
         if promise.kept(found.optima):
             return found
         if not promise.solved(found.optima):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, isfinite
 
 import numpy as np
 
@@ -21,6 +22,8 @@ def promised(snapshots: Sequence[Snapshot], fidelity: Fidelity) -> list[float]:
 
     A declared cost is rounded; what the rounding may hide is taken off β, so that β holds towards the true one.
     """
+    if not isfinite(fidelity.beta):
+        return [inf] * len(snapshots)
     left = [fidelity.beta - one.slack * (1 + fidelity.beta) for one in snapshots]
     if min(left) <= 0:
         raise RepairFailed(

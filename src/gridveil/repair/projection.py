@@ -1,10 +1,10 @@
 """Algorithm 1, line 5: the network nearest to the noisy one that is AC-feasible at a cost within β, for every snapshot.
 
-minimise    Σ weight·(y − ỹ)²                                   (s1)
-subject to  power flow of every snapshot with y as variables    (s3), nlp.power_flow
+minimise    Σ weight·(u − ũ)²,  y = base·e^u                     (s1), in logarithms
+subject to  power flow of every snapshot with u as variables    (s3), nlp.power_flow
             (1 − β)·O* ≤ cost ≤ (1 + β)·O*  per snapshot        (s2), nlp.dispatch_cost
-            y in its box                                        (s4), (s5), repair.bounds
-            φ_k + ∇φ_k·(y − y_k) ≥ floor_k                      value-function cuts, repair.repair
+            u in its box                                        (s4), (s5), repair.bounds
+            φ_k + ∇φ_k·(u − u_k) ≥ floor_k                      value-function cuts, repair.repair
             losses within their factor                          if wanted
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,10 @@ from gridveil.wall.draw import Fidelity, Snapshot
 
 STILL = 0.01
 """Per unit: a projection whose violation is less than this is let go on."""
+
+
+PRECISE = 1e-4
+"""How exactly the nearest network is found. Its power flow is as exact as any; how near it is matters less."""
 
 
 class Effort(NamedTuple):
@@ -50,7 +54,7 @@ class Aim(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """gradient·y ≥ floor: keeps the optimal cost of a snapshot from falling below what β allows."""
+    """gradient·u ≥ floor: keeps the optimal cost of a snapshot from falling below what β allows."""
 
     gradient: FloatArray
     floor: float
@@ -108,9 +112,15 @@ def project(
 ) -> Outcome:
     """Solve from one start, with the dispatch cost of each snapshot within its aim."""
     bounds = _bounds(model, box, snapshots, fidelity, aim, effort.room)
-    evaluator = model.problem.evaluator({"distance": (box.target, box.weight)})
-    options = SolverOptions(max_iterations=effort.iterations, patience=Patience(STILL, effort.patience))
+    evaluator = model.problem.evaluator(numbers(model, box))
+    options = SolverOptions(PRECISE, effort.iterations, patience=Patience(STILL, effort.patience))
     return ipopt.solve(evaluator, bounds, start, options)
+
+
+def numbers(model: Projection, box: Box) -> dict[str, Any]:
+    """What the blocks of the pattern are given."""
+    lines = {block.name: box.base[box.columns] for flow in model.flows for block in flow.blocks[:1]}
+    return {"distance": (box.target, box.weight), **lines}
 
 
 def _bounds(
@@ -154,10 +164,11 @@ def _shrink(flow: PowerFlow, bounds: Bounds, share: float) -> None:
 
 
 def starts(model: Projection, box: Box, near: Sequence[OperatingPoint] | None) -> list[Start]:
-    """The noisy values with, in order: the noisy network's own operating points if it has them; flat voltages."""
+    """Where a projection may begin, in order: at the target with the noisy network's own operating points, if it has
+    them; there with flat voltages; at the bases, which are the means of a level where noise can reach through zero."""
     result = []
     first = np.zeros(model.problem.n_variable)
-    first[model.parameters] = box.clip()
+    first[model.parameters] = box.target
     if near is not None:
         x = first.copy()
         for flow, point in zip(model.flows, near, strict=True):
@@ -165,6 +176,8 @@ def starts(model: Projection, box: Box, near: Sequence[OperatingPoint] | None) -
         result.append((x, 0.1, False))
     for idle, mu, default_ordering in ((False, 1.0, False), (False, 10.0, False), (True, 1.0, True)):
         x = first.copy()
+        if mu > 1.0:
+            x[model.parameters] = 0.0
         for flow in model.flows:
             set_flat_start(flow, x, idle=idle)
         result.append((x, mu, default_ordering))

@@ -49,7 +49,7 @@ def _along(ray: Ray, model: OpfModel, box: Box, best: Tried, begin: Tried, promi
         place = next(strides, None) if far is None else 0.5 * (near + far)
         if place is None:
             break
-        found = tried(model, box.lines(np.clip(ray(place), box.low, box.high)), promise)
+        found = tried(model, box.lines(box.clip(ray(place))), promise)
         if promise.excess(found.optima) < promise.excess(best.optima):
             best = found
         if promise.kept(found.optima):
@@ -83,10 +83,9 @@ def _rays(model: OpfModel, box: Box, begin: Tried, promise: Promise, others: Seq
         sign = -1.0 if rise * side > 0 else 1.0
         yield lambda t, scale=scale, sign=sign: box.parameters(scale(sign * t))  # type: ignore[misc]
     direction = -side * worst / box.weight
-    length = np.sqrt(np.sum(box.weight * direction**2))
+    length = np.sqrt(np.average(direction**2, weights=box.weight))
     if length > 0:
-        reach = np.sqrt(np.sum(box.weight * current**2))
-        yield lambda t: current + 0.1 * t * reach / length * direction
+        yield lambda t: current + 0.1 * t / length * direction
     for other in others:
         way = box.parameters(other) - current
         if np.any(way):

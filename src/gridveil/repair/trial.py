@@ -42,13 +42,17 @@ def thorough() -> SolverOptions:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A network and its box; `near` are the lines that a projection stays near to, if not the noisy ones."""
+    """A network and its box; `near` are the lines that a projection stays near to, if not the noisy ones.
+
+    `nearest` keeps what was found near it that has a dispatch at whatever cost, by the demands.
+    """
 
     model: OpfModel
     box: Box
     lines: LineParameters
     near: LineParameters | None
     _solved: dict[tuple[bytes, bytes], Solution] = field(default_factory=dict)
+    nearest: dict[bytes, tuple[LineParameters, Sequence[Solution]] | None] = field(default_factory=dict)
 
     def optima(self, demands: Sequence[Demand]) -> list[Solution]:
         """The AC-OPF of every demand, each solved once; the first that fails is the last that is solved."""
@@ -67,14 +71,14 @@ class Trial:
 def drawn_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> Trial:
     """The noisy network, clipped into its box."""
     box = parameter_box(grid, noisy, bound_factor)
-    return Trial(opf_model(grid), box, rounded(box.lines(box.clip())), None)
+    return Trial(opf_model(grid), box, rounded(box.lines(box.target)), None)
 
 
 def shrunk_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> tuple[Trial, Shrunk]:
     """The shrunk network, clipped into the box of the noisy one, and how it was shrunk."""
     shrunk = shrink_lines(grid, noisy)
     box = parameter_box(grid, noisy, bound_factor, shrunk.lines)
-    return Trial(opf_model(grid), box, rounded(box.lines(box.clip())), shrunk.lines), shrunk
+    return Trial(opf_model(grid), box, rounded(box.lines(box.target)), shrunk.lines), shrunk
 
 
 def first_trial(grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Trial:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from math import inf
 from typing import Self
 
@@ -16,7 +17,7 @@ from gridveil.nlp.opf import opf_model
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.repair.estimate import Solved, estimate
-from gridveil.repair.repair import repair
+from gridveil.repair.repair import first_found, ways
 from gridveil.repair.shrinkage import Shrunk
 from gridveil.repair.trial import Trial, drawn_trial, shrunk_trial, solve_all
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
@@ -40,6 +41,7 @@ class Workshop:
     def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity, told: Told = silent) -> Self:
         """Take up a draw; `told` hears how many AC-OPFs it has cost so far."""
         self.grid, self.noisy, self.fidelity = grid, noisy, fidelity
+        self._ways: dict[object, Iterator[Repair | None]] = {}
         self._effort = Effort(fidelity.effort, opf_model(grid).problem.n_variable, told)
         return self
 
@@ -63,14 +65,25 @@ class Workshop:
     def _nearest(self, demands: Sequence[Demand]) -> Solved:
         """The nearest network with a dispatch, at any cost."""
         free = [Snapshot(one.pd, one.qd, 1.0, step) for step, one in enumerate(demands)]
-        found = repair(self.grid, self.noisy, free, replace(self.fidelity, beta=inf, loss_within=None), self._shrunk[0])
+        fidelity = replace(self.fidelity, beta=inf, loss_within=None)
+        found = first_found(self._led(free, fidelity, shrunk=True), fidelity)
         return Solved(found.lines, solve_all(self._drawn.model, found.lines, demands))
 
     def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
-        """The nearest network that keeps the promise at every snapshot."""
+        """The nearest network that keeps the promise at every snapshot.
+
+        Who is not `patient` is told after one way that nothing was found; who asks again is led the next.
+        """
+        asked = tuple((one.step, one.cost, one.losses) for one in snapshots)
+        left = self._ways.setdefault(asked, self._led(snapshots, self.fidelity, self.fidelity.target is Target.SHRUNK))
         with self._limited():
-            first = self._shrunk[0] if self.fidelity.target is Target.SHRUNK else self._drawn
-            return repair(self.grid, self.noisy, snapshots, self.fidelity, first, patient=patient)
+            return first_found(left if patient else islice(left, 1), self.fidelity)
+
+    def _led(self, snapshots: Sequence[Snapshot], fidelity: Fidelity, shrunk: bool) -> Iterator[Repair | None]:
+        """All ways, beginning near the drawn network or the shrunk one."""
+        if shrunk:
+            return ways(self.grid, self.noisy, snapshots, fidelity, self._shrunk[0], lambda: self._drawn)
+        return ways(self.grid, self.noisy, snapshots, fidelity, self._drawn, lambda: self._shrunk[0])
 
     @contextmanager
     def _limited(self) -> Iterator[None]:

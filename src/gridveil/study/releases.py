@@ -134,7 +134,7 @@ def _plain(shop: Workshop, snapshots: Sequence[Snapshot]) -> LineParameters | No
     for start in starts(program, box, None):
         outcome = project(program, box, snapshots, fidelity, aim, start, Effort(400, 0.0))
         if outcome.status is Status.OPTIMAL:
-            return rounded(box.lines(np.clip(outcome.x[program.parameters], box.low, box.high)))
+            return rounded(box.lines(box.clip(outcome.x[program.parameters])))
     return None
 
 

@@ -1,0 +1,223 @@
+"""A bench: repairs near one network, the drawn or the shrunk one; `repair.repair` says in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf, isfinite
+
+import numpy as np
+
+from gridveil.arrays import FloatArray
+from gridveil.grid import LineParameters, OperatingPoint, PublicGrid
+from gridveil.nlp.solver import Status
+from gridveil.repair.bounds import WIDENING, Box, likely_widening, parameter_box
+from gridveil.repair.cost_slopes import cuts
+from gridveil.repair.cost_steps import Tried, steer
+from gridveil.repair.judge import EQUAL
+from gridveil.repair.projection import Aim, Cut, Effort, project, projection, starts
+from gridveil.repair.promise import Promise, Verdict
+from gridveil.repair.search import search
+from gridveil.repair.trial import Trial, rounded, solve_all, thorough
+from gridveil.wall.draw import NoisyLines, Repair
+
+MOST_ROUNDS = 3
+"""Projections with cuts before the cost is raised by other means."""
+QUICK_STEPS, MORE_STEPS = 3, 6
+"""Newton steps on the costs of a network: before it is projected, and after that."""
+FIRST, SECOND, LAST = Effort(200, 1e-3, 2, 20), Effort(200, 3e-2, 2, 20), Effort(400, 1e-2, 4, 40)
+"""Most projections need fewer than 70 iterations. What fails is tried again with more room, at last with patience."""
+PROGRESS = 0.8
+"""Of how far a cost lies outside its tolerance, a cut must leave no more than this; else slopes say nothing of it."""
+MARGIN = 0.02
+"""Share of β that the projection keeps in hand, against the solver's tolerance and the rounding of the written file."""
+
+
+@dataclass(eq=False)
+class Bench:
+    """A repair near one network: what is given, how many projections it took, the network as it is if that has a
+    dispatch, and what was found at a wrong cost, or at the `edge` of the networks that have one."""
+
+    grid: PublicGrid
+    noisy: NoisyLines
+    promise: Promise
+    trial: Trial
+    tries: int = 0
+    as_it_is: Tried | None = None
+    points: Sequence[OperatingPoint] | None = None
+    cuts: Sequence[Cut] = ()
+    edge: bool = False
+    left: list[tuple[Box, Tried]] = field(default_factory=list)
+
+    def near_it(self) -> Repair | None:
+        """The network as it is, steered, or projected in the box that it lies in by all likelihood."""
+        before = Tried(self.trial.lines, self.trial.optima(self.promise.demands))
+        aimed = self.promise.aimed()
+        verdict = aimed.verdict(before.optima)
+        as_it_is = "as drawn" if self.trial.near is None else "as shrunk"
+        kept, solved = self.promise.kept(before.optima), self.promise.solved(before.optima)
+        if kept and verdict is Verdict.KEPT:
+            return self._result(before, as_it_is)
+        if solved and not np.array_equal(aimed.tolerance, self.promise.tolerance):
+            # it has a dispatch, and needs no projection but another cost
+            steered = steer(self.trial.model, self.trial.box, before, aimed, QUICK_STEPS)
+            if aimed.kept(steered.optima):
+                return self._result(steered, "steered")
+            if kept:
+                return self._result(before, as_it_is)
+        # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
+        if verdict is Verdict.CHEAP:
+            self.cuts = cuts(self.grid, self.trial.box, *before, aimed)
+        if solved:
+            self.points, self.as_it_is = [one.point for one in before.optima], before
+        return self._projected_in(self._likely, aimed)
+
+    def farther(self) -> Repair | None:
+        """After that: along rays from the network as it is, if it has a dispatch; else steered from the nearest one
+        that has, at whatever cost, or projected in the widest box."""
+        if self.as_it_is is not None:
+            return self._along_rays(self.trial.box, self.as_it_is, "steered")
+        found = self._with_room(self._likely) if self.edge else None
+        if found is None and isfinite(self.promise.fidelity.beta):
+            found = self._from_nearest()
+        if found is not None or self.left or self._likely == WIDENING[-1]:
+            return found
+        return self._projected_in(WIDENING[-1], self.promise)
+
+    def _from_nearest(self) -> Repair | None:
+        """The nearest network with a dispatch, brought to its cost by Newton steps."""
+        key = b"".join(one.tobytes() for demand in self.promise.demands for one in demand)
+        if key not in self.trial.nearest:
+            self.trial.nearest[key] = self._at_any_cost()
+        found = self.trial.nearest[key]
+        return None if found is None else self._steered(self._box(self._likely), Tried(*found))
+
+    def _at_any_cost(self) -> Tried | None:
+        free = [Aim(inf, inf)] * len(self.promise.snapshots)
+        lines = self._project(self._box(self._likely), (), free, None, FIRST)
+        if lines is None:
+            return None
+        found = Tried(lines, solve_all(self.trial.model, lines, self.promise.demands, thorough()))
+        return found if self.promise.solved(found.optima) else None
+
+    def _projected_in(self, widening: float, wanted: Promise) -> Repair | None:
+        if not isfinite(self.promise.fidelity.beta) and widening == self._likely:
+            return self._from_nearest()
+        found = self._in_box(widening, self.points, self.cuts, FIRST, wanted)
+        return self._with_room(widening) if found is None and self.left else found
+
+    def _with_room(self, widening: float) -> Repair | None:
+        """Where what is there is too cheap, or no user would find its dispatch: farther inside its limits."""
+        return self._in_box(widening, self.points, self.cuts, SECOND, self.promise)
+
+    def searched(self) -> Repair | None:
+        """What is found with patience, after that."""
+        found = self._in_box(WIDENING[-1], None, (), LAST, self.promise)
+        for box, begin in reversed(self.left):
+            found = found or self._along_rays(box, begin, "projected")
+        return found
+
+    def _along_rays(self, box: Box, begin: Tried, path: str) -> Repair | None:
+        better = search(self.trial.model, box, begin, self.promise, [box.lines(box.target), self.trial.lines])
+        return self._result(better, path) if self.promise.kept(better.optima) else None
+
+    def _in_box(
+        self,
+        widening: float,
+        near: Sequence[OperatingPoint] | None,
+        first_cuts: Sequence[Cut],
+        effort: Effort,
+        wanted: Promise,
+    ) -> Repair | None:
+        """Projected and cut within one box, then brought to its cost by Newton steps."""
+        box = self._box(widening)
+        found, made = self._projected(box, near, first_cuts, effort, wanted)
+        return None if found is None else self._steered(box, found, made)
+
+    def _steered(self, box: Box, found: Tried, made: int = 0) -> Repair | None:
+        """A network with a dispatch, brought to its cost by Newton steps; else it is left for rays."""
+        if not self.promise.kept(found.optima):
+            found = steer(self.trial.model, box, found, self.promise, MORE_STEPS)
+        if self.promise.kept(found.optima):
+            return self._result(found, "projected", made)
+        self.left.append((box, found))
+        return None
+
+    def _projected(
+        self,
+        box: Box,
+        near: Sequence[OperatingPoint] | None,
+        first_cuts: Sequence[Cut],
+        effort: Effort,
+        wanted: Promise,
+    ) -> tuple[Tried | None, int]:
+        """The last projection that has an optimum: it keeps the promise, or is too cheap for all cuts."""
+        promise = self.promise
+        aim = [Aim((1 - MARGIN) * one, (1 - MARGIN) * one) for one in wanted.tolerance.tolist()]
+        made = list(first_cuts)
+        last: Tried | None = None
+        for _ in range(MOST_ROUNDS):
+            lines = self._project(box, made, aim, near, effort)
+            if lines is None:
+                break
+            optima = solve_all(self.trial.model, lines, promise.demands, thorough())
+            verdict = promise.verdict(optima)
+            if verdict is Verdict.UNSOLVED:
+                self.edge = True
+                break
+            before, last = last, Tried(lines, optima)
+            if verdict is Verdict.KEPT or (
+                before and promise.excess(optima) > PROGRESS * promise.excess(before.optima)
+            ):
+                break
+            if verdict is Verdict.CHEAP:
+                near = [one.point for one in optima]
+                made += cuts(self.grid, box, lines, optima, promise)
+                continue
+            lowered = _lower(aim, promise.away(optima), promise)
+            if lowered is None:
+                break
+            aim = lowered
+        return last, len(made)
+
+    def _project(
+        self, box: Box, made: Sequence[Cut], aim: Sequence[Aim], near: Sequence[OperatingPoint] | None, effort: Effort
+    ) -> LineParameters | None:
+        """The nearest lines in the box, from the first start that finds them."""
+        fidelity, snapshots = self.promise.fidelity, self.promise.snapshots
+        program = projection(self.grid, box, snapshots, made, fidelity.loss_within is not None)
+        for start in starts(program, box, near)[: effort.starts]:
+            self.tries += 1
+            outcome = project(program, box, snapshots, fidelity, aim, start, effort)
+            if outcome.status is Status.OPTIMAL:
+                return rounded(box.lines(box.clip(outcome.x[program.parameters])))
+        return None
+
+    @property
+    def _likely(self) -> float:
+        return likely_widening(self.grid, self.noisy, self.promise.fidelity.bound_factor)
+
+    def _box(self, widening: float) -> Box:
+        return parameter_box(self.grid, self.noisy, self._factor(widening), self.trial.near)
+
+    def _factor(self, widening: float) -> float:
+        return self.promise.fidelity.bound_factor * widening
+
+    def _result(self, found: Tried, path: str, made: int = 0) -> Repair:
+        """With the first box that has it."""
+        widening = next((one for one in WIDENING if self._inside(found.lines, one)), WIDENING[-1])
+        points = tuple(one.point for one in found.optima)
+        multipliers = tuple(one.end for one in found.optima)
+        return Repair(found.lines, points, path, made, widening, self.tries, multipliers)
+
+    def _inside(self, lines: LineParameters, widening: float) -> bool:
+        return parameter_box(self.grid, self.noisy, self._factor(widening)).outside(lines) <= EQUAL
+
+
+def _lower(aim: Sequence[Aim], away: FloatArray, promise: Promise) -> list[Aim] | None:
+    """Aim lower where the AC-OPF ended dearer than the projection's dispatch; `None` if that cannot help."""
+    result = []
+    for one, far, tolerance in zip(aim, away.tolist(), promise.tolerance.tolist(), strict=True):
+        over = far - tolerance
+        result.append(Aim(one.below, one.above - over - 0.1 * tolerance) if over > 0 else one)
+    return result if result != list(aim) and all(one.above > -one.below for one in result) else None
