@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gridveil as gv
 from gridveil.nlp import ipopt, ipopt_library
+from gridveil.nlp.opf import opf_model
 from gridveil.nlp.problem import Evaluator
-from gridveil.nlp.solver import SolverOptions
+from gridveil.nlp.solver import Patience, SolverOptions, Start
 
 
 def test_missing_library_is_a_sentence() -> None:
@@ -183,3 +185,35 @@ def test_rejected_options_are_a_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(ipopt, "load", lambda _: Answering(library, -12))
     with pytest.raises(gv.SolveError, match="Ipopt rejects its options; is linear solver 'mumps' built in"):
         gv.solve_opf("case3")
+
+
+def test_patience_counts_a_restoration_by_itself() -> None:
+    """Its infeasibility has units of its own: what falls there is progress, and the first one of a start that is to be
+    restored has all the time it wants."""
+
+    def halted(restoring: bool, *told: tuple[int, float]) -> int | None:
+        calls = ipopt._Callbacks(opf_model(gv.load("case3").grid).problem.evaluator({}), None, PATIENCE, restoring)
+        for iteration, (mode, infeasibility) in enumerate(told):
+            calls._intermediate(mode, iteration, 0.0, infeasibility)
+            if calls.halted:
+                return iteration
+        return None
+
+    normal, restoration = (0, 1.0), (1, 50.0)
+    assert halted(False, *[normal] * 9) == 3
+    assert halted(False, normal, normal, restoration, *[normal] * 9) == 5  # what is new there is progress
+    assert halted(False, normal, *[(1, 50.0 / 2**k) for k in range(9)]) is None
+    assert halted(False, normal, *[restoration] * 9) == 4
+    assert halted(True, normal, *[restoration] * 9) is None
+    assert halted(True, normal, restoration, restoration, *[normal] * 9) == 6
+    assert halted(True, *[normal] * 9) == 4
+
+
+PATIENCE = Patience(1e-2, 3)
+
+
+def test_options_of_starts_and_matching() -> None:
+    plain = ipopt._options(SolverOptions(), Start(np.zeros(1), 0.1))
+    assert "start_with_resto" not in plain and "mumps_permuting_scaling" not in plain
+    assert ipopt._options(SolverOptions(), Start(np.zeros(1), 0.1, restored=True))["start_with_resto"] == "yes"
+    assert ipopt._options(SolverOptions(matching=False), Start(np.zeros(1), 0.1))["mumps_permuting_scaling"] == 0

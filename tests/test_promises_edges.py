@@ -234,8 +234,9 @@ def test_what_was_too_dear_is_aimed_at_lower(
     def found(*costs: float) -> tuple[Repair | None, int]:
         aims.clear()
         script[:] = costs
-        bench = bench_module.Bench(grid, noisy, public, drawn_trial(grid, noisy, 50.0))
-        return bench._in_box(1.0, None, (), Effort(1, 0.0), public), bench.tries
+        trial = drawn_trial(grid, noisy, 50.0)
+        bench = bench_module.Bench(noisy, public, trial, trial)
+        return bench._in_box(trial.box, None, (), Effort(0.0), public), bench.tries
 
     made, tried = found(101.5, 100.9)
     assert made is not None and (made.path, made.projections, made.widening, tried) == ("projected", 2, 1.0, 2)
@@ -481,13 +482,13 @@ def test_piecewise_costs_bound_a_projection(tiny: Bend) -> None:
     cost = gv.solve_opf(network).require().cost
     public = [Snapshot(grid.buses.pd, grid.buses.qd, cost)]
     model = projection(grid, box, public, [], keep_losses=False)
-    (start, *_) = starts(model, box, None)
-    outcome = project(model, box, public, Fidelity(0.01), [Aim(0.01, 0.01)], start, Effort(300, 0.0))
+    (start, *_) = starts(model, box, None, box.lines(box.target))
+    outcome = project(model, box, public, Fidelity(0.01), [Aim(0.01, 0.01)], start, Effort(0.0))
     assert outcome.status is Status.OPTIMAL
     assert grid.cost_p.total(outcome.x[model.flows[0].pg]) <= 1.0101 * cost
     floor = cost * outcome.x[model.problem.variables.ranges["epigraph_p_0"]]
     assert np.all(floor >= [max(10 * p, 20 * p - 1000) - 1e-3 for p in 100 * outcome.x[model.flows[0].pg][:1]])
-    cheap = project(model, box, public, Fidelity(0.01), [Aim(1.0, -0.5)], start, Effort(300, 0.0))
+    cheap = project(model, box, public, Fidelity(0.01), [Aim(1.0, -0.5)], start, Effort(0.0))
     assert cheap.status is not Status.OPTIMAL  # no dispatch costs half as much
 
 

@@ -30,7 +30,7 @@ from gridveil.repair.projection import Aim, Cut, _bounds, projection
 from gridveil.repair.promise import Promise, Verdict
 from gridveil.repair.shrinkage import shrink_lines
 from gridveil.repair.steer import beyond, excess, inside, shortest_step
-from gridveil.repair.trial import drawn_trial, first_trial, shrunk_trial
+from gridveil.repair.trial import drawn_trial, shrunk_trial
 from gridveil.repair.unused import report_unused
 from gridveil.repair.workshop import _solved
 from gridveil.sealed.mechanisms import mechanism
@@ -172,9 +172,8 @@ def test_trials_take_turns(network: Network, noisy: NoisyLines) -> None:
     """Drawn values, then shrunk ones; or the other way round if the plan wants it."""
     for target, order in ((Target.DRAWN, [True, False]), (Target.SHRUNK, [False, True])):
         fidelity = Fidelity(0.01, target=target)
-        found = list(mend._trials(network.grid, noisy, fidelity, None))
-        assert [one.near is None for one in found] == order
-        assert (first_trial(network.grid, noisy, fidelity).near is None) is order[0]
+        drawn, (shrunk, _) = drawn_trial(network.grid, noisy, 50.0), shrunk_trial(network.grid, noisy, 50.0)
+        assert [one.near is None for one in mend.in_turn(drawn, shrunk, fidelity)] == order
     box = parameter_box(network.grid, noisy, 50.0)
     drawn = drawn_trial(network.grid, noisy, 50.0)
     assert drawn.lines.b == pytest.approx(box.lines(box.target).b, rel=1e-7)

@@ -66,6 +66,14 @@ def test_a_box_is_the_noisy_value_over_and_times_the_factor(tiny: Bend) -> None:
     assert near.values(near.clip(near.target - 9.0))[2] == pytest.approx(-0.4)
 
 
+def test_stiffer_lines(tiny: Bend) -> None:
+    """All admittances times a factor, charging over it; what is not protected stays once it is clipped."""
+    network = gv.load(tiny())
+    box = parameter_box(network.grid, noisy_tiny(network), 10.0)
+    assert box.values(box.clip(box.stiffer(2.0))) == pytest.approx([6.0, 2.0, -8.0, -6.0, 0.1, 0.25, 0.1])
+    assert box.values(box.clip(box.stiffer(100.0))) == pytest.approx([30.0, 2.0, -40.0, -6.0, 0.02, 0.05, 0.1])
+
+
 def test_a_box_around_noisy_means(tiny: Bend) -> None:
     """Means of the level are the centre; what noise has put through zero comes back."""
     network = gv.load(tiny())
@@ -110,8 +118,8 @@ def test_a_projection_keeps_its_conditions_and_its_room(room: float, share: floa
     cut = Cut(np.eye(len(box.target))[0], float(box.target[0]) + 0.05)
     model = projection(grid, box, snapshots, [cut], keep_losses=True)
     aim, fidelity = [Aim(0.004, 0.002)], Fidelity(0.01, loss_within=1.02)
-    (first, *_) = starts(model, box, None)
-    outcome = project(model, box, snapshots, fidelity, aim, first, Effort(500, room))
+    (first, *_) = starts(model, box, None, box.lines(box.target))
+    outcome = project(model, box, snapshots, fidelity, aim, first, Effort(room))
     assert outcome.status is gv.Status.OPTIMAL
     y, flow = outcome.x[model.parameters], model.flows[0]
     vm, pg, qg = (outcome.x[columns] for columns in (flow.vm, flow.pg, flow.qg))
@@ -131,24 +139,27 @@ def test_a_projection_keeps_its_conditions_and_its_room(room: float, share: floa
     assert outcome.objective == pytest.approx(float(box.weight @ (y - box.target) ** 2), rel=1e-6)
 
 
-def test_projections_begin_at_the_noisy_values() -> None:
+def test_where_projections_begin() -> None:
     network = gv.load("case5")
     grid = network.grid
     point = gv.solve_opf(network).require().point
     box = parameter_box(grid, mechanism("log").perturb(split(network), 1.0, 0.3, SeededNoise(2)), 50.0)
     snapshots = [Snapshot(grid.buses.pd, grid.buses.qd, point.cost)]
     model = projection(grid, box, snapshots, [], keep_losses=False)
-    near, *flat = starts(model, box, [point])
+    mine, other = box.target + 0.01, box.lines(box.target + 0.2)
+    begun = starts(model, box, (mine, [point]), other, [point])
+    near, known, midway, target = begun
     flow = model.flows[0]
-    assert len(flat) == 3
-    for start in (near, *flat):
-        assert start.x[model.parameters] == pytest.approx(box.target)
+    for start, parameters in zip(begun, (mine, box.target + 0.1, box.target + 0.1, box.target), strict=True):
+        assert start.x[model.parameters] == pytest.approx(np.where(box.low < box.high, parameters, box.target))
     for columns, value in ((flow.vm, point.vm), (flow.va, point.va), (flow.pg, point.pg), (flow.qg, point.qg)):
-        assert near.x[columns] == pytest.approx(value)
+        assert near.x[columns] == pytest.approx(value) and known.x[columns] == pytest.approx(value)
     middle = 0.5 * (grid.generators.pmin + grid.generators.pmax)
-    assert [start.x[flow.pg].tolist() == middle.tolist() for start in flat] == [True, True, False]
-    assert np.all(flat[2].x[flow.pg] == 0)
-    assert all(np.all(start.x[flow.va] == 0) and np.all(start.x[flow.vm] == 1) for start in flat)
+    for flat in (midway, target):
+        assert flat.x[flow.pg].tolist() == middle.tolist()
+        assert np.all(flat.x[flow.va] == 0) and np.all(flat.x[flow.vm] == 1)
+    assert [start.restored for start in begun] == [False, True, True, False]
+    assert len(starts(model, box, None, other)) == 2
 
 
 def test_shrinkage_follows_its_formula() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -81,9 +82,10 @@ def test_a_faithful_draw_is_released_as_it_is() -> None:
     assert result.lines.b == pytest.approx(noisy.b, rel=1e-8)
 
 
-def test_cuts_are_needed_and_work() -> None:
-    """case30 at α = 0.1: the network as drawn is feasible and more than 1 % too cheap."""
+def test_cuts_are_needed_and_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """case30 at α = 0.1: the network as drawn is feasible and more than 1 % too cheap. Without steps, cuts mend it."""
     network, noisy, facts = drawn("case30", "log", 0.1, 0)
+    monkeypatch.setattr(bench_module, "QUICK_STEPS", 0)
     cheap = gv.solve_opf(Network(network.grid, LineParameters(noisy.g, noisy.b, noisy.bc))).require()
     assert cheap.cost < 0.99 * facts[0].cost
     result = repair(network.grid, noisy, facts, Fidelity(0.01))
@@ -105,9 +107,21 @@ def no_cuts_at_first(cuts: Callable[..., Any]) -> Callable[..., Any]:
 def test_steering_works_without_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     network, noisy, facts = drawn("case30", "log", 0.1, 0)
     monkeypatch.setattr(bench_module, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(bench_module, "QUICK_STEPS", 0)
     monkeypatch.setattr(bench_module, "cuts", no_cuts_at_first(cuts))
     result = repair(network.grid, noisy, facts, Fidelity(0.01))
     assert abs(gv.solve_opf(Network(network.grid, result.lines)).cost / facts[0].cost - 1) <= 0.01
+
+
+def test_where_no_projection_ends_stiffer_lines_lead_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """57 buses, α = 1: neither network has a dispatch, and no projection is let end; a stiffer network is brought to
+    the cost by steps."""
+    network, noisy, facts = drawn("case57", "log", 1.0, 4)
+    failed = SimpleNamespace(status=gv.Status.ITERATION_LIMIT)
+    monkeypatch.setattr(bench_module, "project", lambda *_: failed)
+    result = repair(network.grid, noisy, facts, Fidelity(0.05))
+    assert result.path == "projected"
+    assert abs(gv.solve_opf(Network(network.grid, result.lines)).cost / facts[0].cost - 1) <= 0.05
 
 
 def test_cost_gradient_against_finite_differences() -> None:

@@ -80,7 +80,7 @@ def test_every_used_step_keeps_the_promise(name: str, method: str, alpha: float,
 
 def test_projection_and_cuts_over_steps() -> None:
     """This draw is projected for some steps and cut for others; every step keeps its promise all the same."""
-    made = make("case5", gv.make_profile("case5", 4, seed=1), gv.Plan(1.0, 1.0, 0.01, cost="declared"), seed=3)
+    made = make("case5", gv.make_profile("case5", 4, seed=1), gv.Plan(1.0, 1.0, 0.01, cost="declared"), seed=4)
     assert made.manifest.repair.path == "projected"
     assert made.manifest.repair.cuts > 0
     assert made.certificate.passed

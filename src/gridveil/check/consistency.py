@@ -26,6 +26,7 @@ from gridveil.publish.describe import (
 from gridveil.publish.manifest import FIRST_DAY, Manifest, Privacy
 from gridveil.wall.draw import SIGNIFICANT
 from gridveil.wall.facts import (
+    FARTHEST,
     LOWEST_TARGET,
     Fact,
     FactKind,
@@ -227,7 +228,8 @@ def _foreign_answer(grid: PublicGrid, record: Manifest, profile: Profile) -> lis
     if min(plates) <= 0 or any(one.value <= 0 for one in costs):
         return ["a private cost that is not positive"]
     level = float(np.mean([log(one.value / plate) for one, plate in zip(costs, plates, strict=True)]))
-    low, high = answer.value - 3 * scale - 1e-9, max(answer.value + 3 * scale, LOWEST_TARGET) + 1e-9
+    reach = FARTHEST * scale + 1e-9
+    low, high = answer.value - reach, max(answer.value + reach, LOWEST_TARGET + 1e-9)
     faults = [] if low <= level <= high else ["private costs that are not those of their answer"]
     wanted = cost_interval(answer, plates[0]) if len(plates) == 1 else (None, None)
     if any(not _close((one.low, one.high), wanted) for one in costs):

@@ -85,6 +85,8 @@ def _options(options: SolverOptions, start: Start) -> dict[str, str | float | in
     if start.warm:
         for name in ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac"):
             chosen[name] = 1e-6
+    if start.restored:
+        chosen["start_with_resto"] = "yes"
     if start.multipliers is not None:
         chosen["warm_start_init_point"] = "yes"
         for name in ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push"):
@@ -95,6 +97,8 @@ def _options(options: SolverOptions, start: Start) -> dict[str, str | float | in
         chosen["hsllib"] = options.hsl_library
     if options.linear_solver == "mumps" and not start.default_ordering:
         chosen["mumps_pivot_order"] = 0  # approximate minimum degree: fastest on these patterns
+    if options.linear_solver == "mumps" and not options.matching:
+        chosen["mumps_permuting_scaling"] = 0
     return chosen
 
 
@@ -108,7 +112,7 @@ def solve(
     if effort is not None:
         most = effort.allowed(evaluator.problem.n_variable)
         options = replace(options, max_iterations=min(options.max_iterations, most))
-    calls = _Callbacks(evaluator, progress, options.patience)
+    calls = _Callbacks(evaluator, progress, options.patience, start.restored)
     problem = evaluator.problem
     arrays = [np.ascontiguousarray(a) for a in (bounds.x_lower, bounds.x_upper, bounds.row_lower, bounds.row_upper)]
     arrays = [np.clip(a, -2e19, 2e19) for a in arrays]  # Ipopt's infinity
@@ -200,9 +204,12 @@ def _indices(address: int, values: np.ndarray) -> None:
 class _Callbacks:
     """The five functions and the per-iteration hook, with their clock; an exception inside stops the solve."""
 
-    def __init__(self, evaluator: Evaluator, progress: Progress | None, patience: Patience | None) -> None:
-        self.patience, self.halted = patience, False
-        self.least, self.since = np.inf, 0
+    def __init__(
+        self, evaluator: Evaluator, progress: Progress | None, patience: Patience | None, restoring: bool
+    ) -> None:
+        self.patience, self.halted, self.restoring = patience, False, restoring
+        self.least: dict[int, float] = {}  # by mode: a restoration measures infeasibility in units of its own
+        self.since = 0
         self.evaluator, self.progress = evaluator, progress
         self.problem = evaluator.problem
         self.iterations = 0
@@ -271,8 +278,11 @@ class _Callbacks:
         self.iterations = iteration
         if self.patience is not None:
             above, most, better = self.patience
-            if infeasibility < better * self.least:
-                self.least, self.since = infeasibility, iteration
-            self.halted |= self.least > above and iteration - self.since >= most
+            least = self.least.get(mode, np.inf)
+            if infeasibility < better * least:
+                self.least[mode], self.since = infeasibility, iteration
+            if self.restoring:
+                self.restoring, self.since = iteration == 0 or mode != 0, iteration
+            self.halted |= least > above and iteration - self.since >= most
         if self.progress is not None:
             self.progress(iteration, infeasibility)

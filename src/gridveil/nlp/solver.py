@@ -38,7 +38,7 @@ class Patience(NamedTuple):
 @dataclass(frozen=True)
 class SolverOptions:
     """What a user may set. Library and linear solver also come from the environment; `starts` is how many may be tried,
-    `patience` how long each of them.
+    `patience` how long each of them, `matching` whether rows are matched to columns before they are factorised.
 
     `library` (or GRIDVEIL_IPOPT) is the path of another libipopt; `linear_solver` (or GRIDVEIL_LINEAR_SOLVER) one of
     those it was built with, such as ma57; `hsl_library` (or GRIDVEIL_HSL) the path of the library that has it.
@@ -49,6 +49,7 @@ class SolverOptions:
     max_seconds: float | None = None
     starts: int | None = None
     patience: Patience | None = None
+    matching: bool = True
     library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_IPOPT"))
     linear_solver: str = field(default_factory=lambda: os.environ.get("GRIDVEIL_LINEAR_SOLVER", "mumps"))
     hsl_library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_HSL"))
@@ -77,7 +78,7 @@ class Start:
     """Where a solve begins: the point, the first barrier parameter, and how the linear solver orders its pivots.
 
     A `warm` start is trusted: it is not pushed away from its bounds. With its `multipliers` a solution is a start that
-    needs no more than a look.
+    needs no more than a look. One to be `restored` is first brought nearer to its constraints, whatever the objective.
     """
 
     x: FloatArray
@@ -85,6 +86,7 @@ class Start:
     default_ordering: bool = False
     warm: bool = False
     multipliers: Multipliers | None = None
+    restored: bool = False
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from gridveil.publish.plan import Plan
 from gridveil.publish.record import make_manifest
 from gridveil.publish.release import Release
 from gridveil.repair.certify import bounds_check, certify
-from gridveil.repair.repair import WAYS
+from gridveil.repair.repair import SOON
 from gridveil.repair.unused import Hands, alone, report_unused
 from gridveil.wall.certificate import true_cost
 from gridveil.wall.codec import to_json
@@ -93,17 +93,16 @@ def repaired(
                 raise
             return None
 
-    alone = public.plan.source.conditional  # with one cost to aim at, there is no other to hurry to
     for number, facts in enumerate(choices):
         progress("repairing" if not number else f"repairing, nearer to the draw (try {number + 1})")
         tried.append(replace(public, facts=public.facts + facts))
-        if (found := attempt(tried[-1], patient=alone)) is not None:
-            return tried[-1], found
-    for way in range(1, WAYS):
-        progress("repairing with more patience")
-        for aimed in tried:
-            if (found := attempt(aimed, patient=way == WAYS - 1)) is not None:
-                return aimed, found
+        for _ in range(SOON):
+            if (found := attempt(tried[-1], patient=False)) is not None:
+                return tried[-1], found
+    progress("repairing with patience")
+    for aimed in tried:
+        if (found := attempt(aimed, patient=True)) is not None:
+            return aimed, found
     raise AssertionError("the last attempt raises")
 
 

@@ -16,10 +16,10 @@ from gridveil.grid import PublicGrid
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.nlp.power_flow import Demand
 from gridveil.wall.draw import Estimate
-from gridveil.wall.facts import LOWEST_TARGET, Fact, FactKind, Source, cost_interval
+from gridveil.wall.facts import FAR, FARTHEST, LOWEST_TARGET, Fact, FactKind, Source, cost_interval
 
-_FAR = 3.0
-"""Scales of its noise: the fused surcharge lies no farther from the private answer; and losses move by no more."""
+_MOST_LOSSES = 3.0
+"""Factor by which losses follow a cost."""
 RESOLVED = 1e-5
 """Money: an AC-OPF whose cost is 1.5 is solved to half of that."""
 _SHARES = (0.5, 1.0)
@@ -69,18 +69,18 @@ def fused(estimate: Estimate, answer: Fact | None) -> float:
 
 def nearer(level: float, estimate: Estimate, answer: Fact | None) -> list[float]:
     """The surcharges to aim at where no network near the draw has the first, for the noise of the answer can lie in
-    its tail: towards what the draw itself has, and none farther from the answer than its noise."""
+    its tail: towards what the draw itself has, and at last far in that tail (once in 22,000 it lies beyond)."""
     if estimate.shape is None:
         return []
     reach = float(np.mean(estimate.shape))
-    others = dict.fromkeys(_near(level + share * (reach - level), answer) for share in _SHARES)
-    return [one for one in others if one != level]
+    others = [_near(level + share * (reach - level), answer) for share in _SHARES]
+    return [one for one in dict.fromkeys([*others, _near(reach, answer, FARTHEST)]) if one != level]
 
 
-def _near(level: float, answer: Fact | None) -> float:
-    """A level, no farther from the answer than its noise and above the least that an AC-OPF can have."""
+def _near(level: float, answer: Fact | None, far: float = FAR) -> float:
+    """A level, no farther from the answer than so much of its noise and above the least that an AC-OPF can have."""
     if answer is not None and answer.scale is not None:
-        level = float(np.clip(level, answer.value - _FAR * answer.scale, answer.value + _FAR * answer.scale))
+        level = float(np.clip(level, answer.value - far * answer.scale, answer.value + far * answer.scale))
     return max(level, LOWEST_TARGET)
 
 
@@ -111,6 +111,6 @@ def aimed_losses(steps: Sequence[int], estimate: Estimate, level: float | None =
     factor = 1.0
     if level is not None and estimate.shape is not None:
         own = max(float(np.mean(estimate.shape)), LOWEST_TARGET)
-        factor = float(np.clip(expm1(level) / expm1(own), 1 / _FAR, _FAR))
+        factor = float(np.clip(expm1(level) / expm1(own), 1 / _MOST_LOSSES, _MOST_LOSSES))
     pairs = zip(steps, estimate.losses, strict=True)
     return tuple(Fact(FactKind.LOSSES, step, factor * lost, Source.DERIVED) for step, lost in pairs)

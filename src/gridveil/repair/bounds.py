@@ -49,6 +49,13 @@ class Box:
         g, b, bc = self.values(u)[self.columns]
         return LineParameters(g, b, bc)
 
+    def stiffer(self, factor: float) -> FloatArray:
+        """The target with all admittances times a factor, and charging over it."""
+        result = self.target.copy()
+        result[self.columns[:2]] += np.log(factor)
+        result[self.columns[2]] -= np.log(factor)
+        return result
+
     def parameters(self, lines: LineParameters) -> FloatArray:
         """The parameter columns of given lines; ±∞ and no number where no multiple of the base has their value."""
         result = np.zeros(len(self.base))

@@ -15,7 +15,7 @@ All of it is post-processing of public data: no ε is spent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
 
@@ -26,22 +26,18 @@ from gridveil.grid import PublicGrid
 from gridveil.repair.bench import Bench
 from gridveil.repair.bounds import WIDENING
 from gridveil.repair.promise import Promise
-from gridveil.repair.trial import Trial, drawn_trial, first_trial, shrunk_trial
+from gridveil.repair.trial import Trial, drawn_trial, shrunk_trial
 from gridveil.wall.draw import Fidelity, NoisyLines, Repair, Snapshot
+from gridveil.wall.target import Target
 
-WAYS = 5
-"""Near the drawn network and farther, near the shrunk one and farther, with patience."""
+SOON = 2
+"""Ways that are tried at every cost that may be aimed at, before all others are."""
 
 
-def repair(
-    grid: PublicGrid,
-    noisy: NoisyLines,
-    snapshots: Sequence[Snapshot],
-    fidelity: Fidelity,
-    first: Trial | None = None,
-) -> Repair:
+def repair(grid: PublicGrid, noisy: NoisyLines, snapshots: Sequence[Snapshot], fidelity: Fidelity) -> Repair:
     """The nearest network that keeps the promise at every snapshot, or `RepairFailed`."""
-    return first_found(ways(grid, noisy, snapshots, fidelity, first), fidelity)
+    drawn, shrunk = drawn_trial(grid, noisy, fidelity.bound_factor), shrunk_trial(grid, noisy, fidelity.bound_factor)[0]
+    return first_found(ways(noisy, snapshots, fidelity, *in_turn(drawn, shrunk, fidelity)), fidelity)
 
 
 def first_found(found: Iterable[Repair | None], fidelity: Fidelity) -> Repair:
@@ -59,17 +55,12 @@ def first_found(found: Iterable[Repair | None], fidelity: Fidelity) -> Repair:
 
 
 def ways(
-    grid: PublicGrid,
-    noisy: NoisyLines,
-    snapshots: Sequence[Snapshot],
-    fidelity: Fidelity,
-    first: Trial | None = None,
-    other: Callable[[], Trial] | None = None,
+    noisy: NoisyLines, snapshots: Sequence[Snapshot], fidelity: Fidelity, first: Trial, other: Trial
 ) -> Iterator[Repair | None]:
-    """What is found in one way after another, WAYS of them; who has other costs to aim at need not wait for the last.
+    """What is found in one way after another; who has other costs to aim at need not wait for the last.
 
-    The order of the snapshots has no influence, and equal ones count once. `first` and `other` are what is tried, with
-    what has been solved of it already.
+    The order of the snapshots has no influence, and equal ones count once. `first` and `other` are what a repair stays
+    near to, with what has been solved of it already.
     """
     rows = [  # the heaviest first: where one fails, it is the likeliest
         [-one.pd.sum(), *one.pd, *one.qd, one.cost, one.slack, one.aim, *([] if one.losses is None else [one.losses])]
@@ -77,17 +68,10 @@ def ways(
     ]
     _, at, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     promise, order = Promise.of([snapshots[index] for index in at], fidelity), place.ravel().tolist()
-    benches = (Bench(grid, noisy, promise, trial) for trial in _trials(grid, noisy, fidelity, first, other))
-    one = next(benches)
-    found, edge = one.near_it(), one.edge
-    if found is not None or not edge:
-        yield _in_order(found, order)
-    two = next(benches)
-    if edge:  # no user would find the dispatch of what is there: the shrunk network is the likelier to have one
-        yield _in_order(two.near_it(), order)
-    yield _in_order(one.farther(), order)
-    yield None if edge else _in_order(two.near_it(), order)
+    one, two = Bench(noisy, promise, first, other), Bench(noisy, promise, other, first)
+    yield _in_order(one.near_it() or two.near_it(), order)
     yield _in_order(two.farther(), order)
+    yield _in_order(one.farther(), order)
     yield _in_order(one.searched() or two.searched(), order)
 
 
@@ -101,19 +85,6 @@ def _in_order(found: Repair | None, order: Sequence[int]) -> Repair | None:
     )
 
 
-def _trials(
-    grid: PublicGrid,
-    noisy: NoisyLines,
-    fidelity: Fidelity,
-    first: Trial | None,
-    other: Callable[[], Trial] | None = None,
-) -> Iterator[Trial]:
-    """What a repair stays near to, in turn: if nothing is near the drawn values, something may be near the shrunk."""
-    trial = first or first_trial(grid, noisy, fidelity)
-    yield trial
-    if other is not None:
-        yield other()
-    elif trial.near is None:
-        yield shrunk_trial(grid, noisy, fidelity.bound_factor)[0]
-    else:
-        yield drawn_trial(grid, noisy, fidelity.bound_factor)
+def in_turn(drawn: Trial, shrunk: Trial, fidelity: Fidelity) -> tuple[Trial, Trial]:
+    """What a repair stays near to: if nothing is near the drawn values, something may be near the shrunk ones."""
+    return (shrunk, drawn) if fidelity.target is Target.SHRUNK else (drawn, shrunk)

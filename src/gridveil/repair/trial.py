@@ -17,8 +17,7 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Patience, SolverOptions, Status
 from gridveil.repair.bounds import Box, parameter_box
 from gridveil.repair.shrinkage import Shrunk, shrink_lines
-from gridveil.wall.draw import SIGNIFICANT, Fidelity, NoisyLines
-from gridveil.wall.target import Target
+from gridveil.wall.draw import SIGNIFICANT, NoisyLines
 
 LARGE = 1000
 """Buses from which on a solve takes more iterations, and now and then stands still for longer."""
@@ -54,18 +53,26 @@ class Trial:
     _solved: dict[tuple[bytes, bytes], Solution] = field(default_factory=dict)
     nearest: dict[bytes, tuple[LineParameters, Sequence[Solution]] | None] = field(default_factory=dict)
 
+    def known(self, demands: Sequence[Demand]) -> bool:
+        """Whether all of them have been solved."""
+        return all(_key(one) in self._solved for one in demands)
+
     def optima(self, demands: Sequence[Demand]) -> list[Solution]:
         """The AC-OPF of every demand, each solved once; the first that fails is the last that is solved."""
         quick = short(self.model.grid, above=1e-3)
         result: list[Solution] = []
         for one in demands:
-            key = one.pd.tobytes(), one.qd.tobytes()
+            key = _key(one)
             if key not in self._solved:
                 self._solved[key] = solve_opf(self.model, self.lines, one, quick)
             result.append(self._solved[key])
             if result[-1].status is not Status.OPTIMAL:
                 break
         return result
+
+
+def _key(demand: Demand) -> tuple[bytes, bytes]:
+    return demand.pd.tobytes(), demand.qd.tobytes()
 
 
 def drawn_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> Trial:
@@ -79,13 +86,6 @@ def shrunk_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> tu
     shrunk = shrink_lines(grid, noisy)
     box = parameter_box(grid, noisy, bound_factor, shrunk.lines)
     return Trial(opf_model(grid), box, rounded(box.lines(box.target)), shrunk.lines), shrunk
-
-
-def first_trial(grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity) -> Trial:
-    """What a repair tries first."""
-    if fidelity.target is Target.SHRUNK:
-        return shrunk_trial(grid, noisy, fidelity.bound_factor)[0]
-    return drawn_trial(grid, noisy, fidelity.bound_factor)
 
 
 def solve_all(

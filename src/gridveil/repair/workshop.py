@@ -17,7 +17,7 @@ from gridveil.nlp.opf import opf_model
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.repair.estimate import Solved, estimate
-from gridveil.repair.repair import first_found, ways
+from gridveil.repair.repair import first_found, in_turn, ways
 from gridveil.repair.shrinkage import Shrunk
 from gridveil.repair.trial import Trial, drawn_trial, shrunk_trial, solve_all
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
@@ -65,8 +65,8 @@ class Workshop:
     def _nearest(self, demands: Sequence[Demand]) -> Solved:
         """The nearest network with a dispatch, at any cost."""
         free = [Snapshot(one.pd, one.qd, 1.0, step) for step, one in enumerate(demands)]
-        fidelity = replace(self.fidelity, beta=inf, loss_within=None)
-        found = first_found(self._led(free, fidelity, shrunk=True), fidelity)
+        fidelity = replace(self.fidelity, beta=inf, loss_within=None, target=Target.SHRUNK)
+        found = first_found(self._led(free, fidelity), fidelity)
         return Solved(found.lines, solve_all(self._drawn.model, found.lines, demands))
 
     def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
@@ -75,15 +75,13 @@ class Workshop:
         Who is not `patient` is told after one way that nothing was found; who asks again is led the next.
         """
         asked = tuple((one.step, one.cost, one.losses) for one in snapshots)
-        left = self._ways.setdefault(asked, self._led(snapshots, self.fidelity, self.fidelity.target is Target.SHRUNK))
+        left = self._ways.setdefault(asked, self._led(snapshots, self.fidelity))
         with self._limited():
             return first_found(left if patient else islice(left, 1), self.fidelity)
 
-    def _led(self, snapshots: Sequence[Snapshot], fidelity: Fidelity, shrunk: bool) -> Iterator[Repair | None]:
+    def _led(self, snapshots: Sequence[Snapshot], fidelity: Fidelity) -> Iterator[Repair | None]:
         """All ways, beginning near the drawn network or the shrunk one."""
-        if shrunk:
-            return ways(self.grid, self.noisy, snapshots, fidelity, self._shrunk[0], lambda: self._drawn)
-        return ways(self.grid, self.noisy, snapshots, fidelity, self._drawn, lambda: self._shrunk[0])
+        return ways(self.noisy, snapshots, fidelity, *in_turn(self._drawn, self._shrunk[0], fidelity))
 
     @contextmanager
     def _limited(self) -> Iterator[None]:

@@ -50,6 +50,8 @@ HIGHEST = 0.5
 """A surcharge above this, or a step without an optimum, counts as this much."""
 LOWEST_TARGET = 0.005
 """No dispatch is lossless: the least surcharge that a repair aims at."""
+FAR, FARTHEST = 3.0, 10.0
+"""Scales of its noise that an aim lies off a private answer: at most, and where no network is nearer to it."""
 AIM = 0.05
 """Share of β: how near to an estimated cost a repair comes. It has an error of its own, to which all of β would add."""
 SHARE = 0.2
