@@ -154,7 +154,7 @@ def test_rays_see_what_slopes_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     one: Any = Planes([[0.0, 0.0, 0.0], [0.0, 0.0, 4.0]], [-0.3, -1.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
     begin = one.at(one.box.lines(np.zeros(3)))
     assert not one.kept(steer(MODEL, one.box, begin, one, 20).optima)
-    found = search(MODEL, one.box, begin, one, [])
+    found = search(MODEL, one.box, begin, one, [], 200)
     assert one.kept(found.optima)
     assert one.box.parameters(found.lines)[2] == pytest.approx(1.5 / 4.0, abs=0.02)  # by the charging alone
     assert found.lines.g == pytest.approx([2.0]) and found.lines.b == pytest.approx([-3.0])
@@ -167,16 +167,21 @@ def test_rays_come_as_near_as_there_is_a_dispatch(monkeypatch: pytest.MonkeyPatc
     one: Any = Planes([[0.0, 0.0, 0.0], [0.0, 0.0, 4.0]], [-0.3, -1.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
     one.ends = -0.1
     begin = one.at(one.box.lines(np.zeros(3)))
-    found = search(MODEL, one.box, begin, one, [])
+    found = search(MODEL, one.box, begin, one, [], 200)
     assert not one.kept(found.optima)
     assert -0.3 < float(one.away(found.optima)[0]) <= -0.1
     one.ends = -0.3
-    assert one.away(search(MODEL, one.box, begin, one, []).optima) == pytest.approx([-0.3])
+    one.seen.clear()
+    assert one.away(search(MODEL, one.box, begin, one, [], 200).optima) == pytest.approx([-0.3])
+    everywhere = len(one.seen)
+    one.seen.clear()
+    search(MODEL, one.box, begin, one, [], 1)
+    assert 1 <= len(one.seen) < everywhere  # no other ray is begun
 
 
 def test_the_way_to_another_network_is_a_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     one: Any = Planes([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [-0.3, -0.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
     other = one.box.lines(np.array([1.0, 0.0, 0.0]))
     begin = one.at(one.box.lines(np.zeros(3)))
-    found = search(MODEL, one.box, begin, one, [other])
+    found = search(MODEL, one.box, begin, one, [other], 200)
     assert one.kept(found.optima) and one.box.parameters(found.lines)[0] == pytest.approx(0.5, abs=0.03)

@@ -25,6 +25,8 @@ QUICK_STEPS, MORE_STEPS = 3, 6
 """Newton steps on the costs of a network: before it is projected, and after that."""
 QUICK, ROOMY, FREE, LAST = Effort(1e-3, 1, 20), Effort(3e-2, 1, 20), Effort(1e-3, 2, 40), Effort(1e-2, 3, 40)
 """Of projections: the first; farther inside its limits; at any cost, if that has no network; with patience."""
+MOST_TRIALS, ALL_TRIALS = 16, 200
+"""Networks that are tried along rays: soon, and with patience."""
 STIFFER = (2.0, 4.0)
 """Of all admittances, and of what charging is divided by: of 86 shrunk networks at alpha = 1 whose drawn ones have no
 dispatch, a third has one, with stiffer lines more than half."""
@@ -68,22 +70,26 @@ class Bench:
             self.cuts = cuts(self.grid, self.trial.box, *before, aimed)
         if solved:
             self.as_it_is = before
-        found = self._projected_near(aimed)
-        if found is None and solved:
-            found = self._along_rays(self.trial.box, before, "steered")
-        return found
+            self.left.append((self.trial.box, before))
+        return self._projected_near(aimed)
 
     def farther(self) -> Repair | None:
-        """After that: steered from the nearest one that has a dispatch, at whatever cost."""
+        """After that: farther inside the limits, where no user would find the dispatch of what is there; or steered
+        from the nearest one that has a dispatch, at whatever cost."""
         found = self._in_likely(ROOMY, self.promise) if self.edge else None
         return found or self._from_nearest()
+
+    def along_rays(self) -> Repair | None:
+        """From the best of what was left at a wrong cost, while that is cheap."""
+        return next((self._along_rays(*one, MOST_TRIALS) for one in self._best_left()), None)
 
     def searched(self) -> Repair | None:
         """What is found with patience, after that."""
         found = self._in_box(self._box(WIDENING[-1]), None, (), LAST, self.promise)
-        for box, begin in reversed(self.left):
-            found = found or self._along_rays(box, begin, "projected")
-        return found
+        return found or next(filter(None, (self._along_rays(*one) for one in self._best_left())), None)
+
+    def _best_left(self) -> list[tuple[Box, Tried]]:
+        return sorted(self.left, key=lambda one: self.promise.excess(one[1].optima))
 
     def _from_nearest(self) -> Repair | None:
         """The nearest network with a dispatch, brought to its cost by Newton steps."""
@@ -122,8 +128,9 @@ class Bench:
     def _in_likely(self, effort: Effort, wanted: Promise) -> Repair | None:
         return self._in_box(self._box(self._likely), self.as_it_is, self.cuts, effort, wanted)
 
-    def _along_rays(self, box: Box, begin: Tried, path: str) -> Repair | None:
-        better = search(self.trial.model, box, begin, self.promise, [box.lines(box.target), self.trial.lines])
+    def _along_rays(self, box: Box, begin: Tried, most: int = ALL_TRIALS) -> Repair | None:
+        better = search(self.trial.model, box, begin, self.promise, [box.lines(box.target), self.trial.lines], most)
+        path = "steered" if begin is self.as_it_is else "projected"
         return self._result(better, path) if self.promise.kept(better.optima) else None
 
     def _in_box(

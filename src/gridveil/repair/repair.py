@@ -70,8 +70,8 @@ def ways(
     promise, order = Promise.of([snapshots[index] for index in at], fidelity), place.ravel().tolist()
     one, two = Bench(noisy, promise, first, other), Bench(noisy, promise, other, first)
     yield _in_order(one.near_it() or two.near_it(), order)
-    yield _in_order(two.farther(), order)
-    yield _in_order(one.farther(), order)
+    yield _in_order(two.farther() or one.along_rays(), order)
+    yield _in_order(one.farther() or two.along_rays(), order)
     yield _in_order(one.searched() or two.searched(), order)
 
 

@@ -28,28 +28,34 @@ Ray = Callable[[float], FloatArray]
 """Parameters at a place on a ray; those at 0 are where it begins."""
 
 
-def search(model: OpfModel, box: Box, begin: Tried, promise: Promise, others: Sequence[LineParameters]) -> Tried:
-    """The best network that rays lead to, and Newton steps from there: one that keeps the promise, if there is one."""
-    best = begin
+def search(
+    model: OpfModel, box: Box, begin: Tried, promise: Promise, others: Sequence[LineParameters], most: int
+) -> Tried:
+    """The best network that rays lead to, and Newton steps from there: one that keeps the promise, if there is one.
+
+    No ray is begun after `most` trials.
+    """
+    best, tries = begin, 0
     for ray in _rays(model, box, begin, promise, others):
-        found = _along(ray, model, box, best, begin, promise)
+        found, taken = _along(ray, model, box, best, begin, promise)
         if found is not best and not promise.kept(found.optima):
             found = steer(model, box, found, promise, STEPS)
-        best = found
-        if promise.kept(best.optima):
+            taken += STEPS
+        best, tries = found, tries + taken
+        if promise.kept(best.optima) or tries >= most:
             break
     return best
 
 
-def _along(ray: Ray, model: OpfModel, box: Box, best: Tried, begin: Tried, promise: Promise) -> Tried:
-    """The best of `best` and what is tried on a ray."""
+def _along(ray: Ray, model: OpfModel, box: Box, best: Tried, begin: Tried, promise: Promise) -> tuple[Tried, int]:
+    """The best of `best` and what is tried on a ray, and how many trials that took."""
     side, near, far = _side(begin, promise), 0.0, None
-    strides = iter(STRIDES)
+    strides, tries = iter(STRIDES), 0
     for _ in range(len(STRIDES) + HALVINGS):
         place = next(strides, None) if far is None else 0.5 * (near + far)
         if place is None:
             break
-        found = tried(model, box.lines(box.clip(ray(place))), promise)
+        found, tries = tried(model, box.lines(box.clip(ray(place))), promise), tries + 1
         if promise.excess(found.optima) < promise.excess(best.optima):
             best = found
         if promise.kept(found.optima):
@@ -58,7 +64,7 @@ def _along(ray: Ray, model: OpfModel, box: Box, best: Tried, begin: Tried, promi
             near = place
         else:
             far = place
-    return best
+    return best, tries
 
 
 def _side(found: Tried, promise: Promise) -> int:
