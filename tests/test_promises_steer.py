@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gridveil as gv
 from gridveil.arrays import FloatArray
 from gridveil.grid import LineParameters
+from gridveil.nlp.opf import opf_model
 from gridveil.repair import cost_steps
 from gridveil.repair import search as search_module
 from gridveil.repair.bounds import Box
 from gridveil.repair.cost_steps import Tried, steer
+from gridveil.repair.promise import Promise
 from gridveil.repair.search import search
 from gridveil.repair.steer import INSIDE, beyond, excess, inside, shortest_step
+from gridveil.wall.draw import Fidelity, Snapshot
 
 RANDOM = np.random.default_rng(5)
 GRADIENTS = RANDOM.normal(size=(4, 7))
@@ -87,6 +91,7 @@ class Planes:
         self.box = Box(np.array([[0], [1], [2]]), self.begin, -wide, wide, zero, np.ones(3))
         monkeypatch.setattr(cost_steps, "tried", lambda model, lines, _: self.at(lines))
         monkeypatch.setattr(search_module, "tried", lambda model, lines, _: self.at(lines))
+        monkeypatch.setattr(search_module, "_loaded", lambda *_: [])
         for module in (cost_steps, search_module):
             monkeypatch.setattr(module, "slopes", self.slopes)
 
@@ -185,3 +190,25 @@ def test_the_way_to_another_network_is_a_ray(monkeypatch: pytest.MonkeyPatch) ->
     begin = one.at(one.box.lines(np.zeros(3)))
     found = search(MODEL, one.box, begin, one, [other], 200)
     assert one.kept(found.optima) and one.box.parameters(found.lines)[0] == pytest.approx(0.5, abs=0.03)
+
+
+def test_a_loaded_line_that_is_made_stiffer_is_a_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    one: Any = Planes([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [-0.3, -0.8], 0.02, [2.0, -3.0, 0.5], monkeypatch)
+    monkeypatch.setattr(search_module, "_loaded", lambda *_: [0])
+    found = search(MODEL, one.box, one.at(one.box.lines(np.zeros(3))), one, [], 1)
+    assert one.kept(found.optima)
+    moved = one.box.parameters(found.lines)
+    assert moved == pytest.approx([0.4, 0.4, 0.0], abs=0.02)  # both admittances alike, no charging
+
+
+def test_the_most_loaded_lines_come_first_but_those_that_bind() -> None:
+    network = gv.load("case5")
+    optimum = gv.solve_opf(network).require()
+    point, rating = optimum.point, network.grid.lines.rating
+    loading = np.maximum(np.hypot(point.pf, point.qf), np.hypot(point.pt, point.qt)) / rating
+    binding = np.flatnonzero(loading > 0.999)
+    promise = Promise.of([Snapshot(network.grid.buses.pd, network.grid.buses.qd, 1.1 * optimum.cost)], Fidelity(0.01))
+    found = search_module._loaded(opf_model(network.grid), Tried(network.lines, [optimum]), promise)
+    assert len(binding) > 0 and not set(found) & set(binding.tolist())
+    assert len(found) == min(search_module.LOADED, len(loading) - len(binding))
+    assert np.all(np.diff(loading[found]) <= 0) and loading[found[0]] == loading[loading <= 0.999].max()

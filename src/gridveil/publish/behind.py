@@ -124,20 +124,24 @@ def _fused(public: Public, shop: Shop, plates: Sequence[float], ask: Callable[[]
         return
     answer = ask() if plan.source is Source.PRIVATE and worth_asking(found, plan.cost_scale) else None
 
-    def facts(level: float) -> tuple[Fact, ...]:
-        costs = aimed_costs(steps, plates, found, answer, level)
-        return costs + (aimed_losses(steps, found, level) if losses else ())
+    def facts(level: float, seen: Estimate) -> tuple[Fact, ...]:
+        costs = aimed_costs(steps, plates, seen, answer, level)
+        return costs + (aimed_losses(steps, seen, level) if losses else ())
 
-    first = fused(found, answer)
-    yield facts(first)
-    try:
-        reach = found if found.shape is not None else shop.estimate(public.demands, needed=True, enough=enough)
-    except OutOfEffort:
-        raise
-    except RepairFailed:  # nothing is known to be nearer; patience may find something all the same
-        return
+    first, reach = fused(found, answer), found
+    if found.shape is not None or len(steps) == 1:  # else nothing is known of how costs differ between the steps
+        yield facts(first, found)
+    if found.shape is None:
+        try:
+            reach = shop.estimate(public.demands, needed=True, enough=enough)
+        except OutOfEffort:
+            raise
+        except RepairFailed:  # nothing is known to be nearer; patience may find something all the same
+            pass
+    if found.shape is None and len(steps) > 1:
+        yield facts(first, reach)
     for level in nearer(first, reach, answer):
-        yield facts(level)
+        yield facts(level, reach)
 
 
 def _snapshots(public: Public) -> list[Snapshot]:

@@ -1,8 +1,8 @@
 """A search that sees kinks: where slopes say nothing of it, a cost is flat and then rises steeply, or ends.
 
-A few public rays are followed from a network whose cost is wrong: charging, resistance and impedance of all lines, the
-direction of the cost's slope, the ways to other networks. The first step that changes the side, or has no dispatch, is
-a bracket, and what lies between is halved. Every trial is clipped into the box.
+A few public rays are followed from a network whose cost is wrong: single lines that are loaded; charging, resistance
+and impedance of all lines; the direction of the cost's slope; the ways to other networks. The first step that changes
+the side, or has no dispatch, is a bracket, and what lies between is halved. Every trial is clipped into the box.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ STRIDES = (0.25, 1.0, 4.0)
 HALVINGS = 4
 STEPS = 3
 """Newton steps from the best network of a ray."""
+BINDING, LOADED = 0.999, 6
+"""Loading from which on a line binds, and how many lines are made stiffer in turn."""
 Ray = Callable[[float], FloatArray]
 """Parameters at a place on a ray; those at 0 are where it begins."""
 
@@ -73,11 +75,25 @@ def _side(found: Tried, promise: Promise) -> int:
     return int(np.sign(away[np.argmax(np.abs(away) - promise.tolerance)]))
 
 
+def _loaded(model: OpfModel, begin: Tried, promise: Promise) -> list[int]:
+    """The most loaded lines of the step whose cost is the worst, but those that bind."""
+    worst = int(np.argmax(np.abs(promise.away(begin.optima)) - promise.tolerance))
+    point, rating = begin.optima[worst].point, model.grid.lines.rating
+    loading = np.maximum(np.hypot(point.pf, point.qf), np.hypot(point.pt, point.qt)) / rating
+    order = np.argsort(-loading, kind="stable")
+    return order[(loading[order] < BINDING) & (loading[order] > 0)][:LOADED].tolist()  # type: ignore[no-any-return]
+
+
 def _rays(model: OpfModel, box: Box, begin: Tried, promise: Promise, others: Sequence[LineParameters]) -> Iterator[Ray]:
     """The rays, each in the direction in which the slopes promise a better cost, where they say so."""
     current, lines, side = box.parameters(begin.lines), begin.lines, _side(begin, promise)
     slope = slopes(model.grid, box, *begin, promise)
     worst = slope[np.argmax(np.abs(promise.away(begin.optima)) - promise.tolerance)]
+    if side < 0:  # no slope sees a line that does not bind yet; a stiffer one draws flow until it does
+        for line in _loaded(model, begin, promise):
+            towards = np.zeros(len(current))
+            towards[box.columns[:2, line]] = 1.0
+            yield lambda t, towards=towards: current + t * towards  # type: ignore[misc]
     r, x = lines.impedance()
     scaled: tuple[Callable[[float], LineParameters], ...] = (
         lambda t: LineParameters(lines.g, lines.b, lines.bc * np.exp(t)),
