@@ -9,21 +9,21 @@ from math import inf, isfinite
 from gridveil.arrays import FloatArray
 from gridveil.grid import LineParameters, PublicGrid
 from gridveil.nlp.solver import Status
-from gridveil.repair.bounds import WIDENING, Box, likely_widening, parameter_box
+from gridveil.repair.bounds import WIDE, WIDENING, Box, likely_widening, parameter_box
 from gridveil.repair.cost_slopes import cuts
 from gridveil.repair.cost_steps import Tried, steer, tried
 from gridveil.repair.judge import EQUAL
 from gridveil.repair.projection import Aim, Cut, Effort, Points, project, projection, starts
 from gridveil.repair.promise import Promise, Verdict
 from gridveil.repair.search import search
-from gridveil.repair.trial import LARGE, Trial, rounded, solve_all, thorough
+from gridveil.repair.trial import LARGE, Nearest, Trial, rounded, solve_all, thorough
 from gridveil.wall.draw import NoisyLines, Repair
 
 MOST_ROUNDS = 2
 """Projections with cuts before the cost is raised by other means."""
 QUICK_STEPS, MORE_STEPS = 3, 6
 """Newton steps on the costs of a network: before it is projected, and after that."""
-QUICK, ROOMY, FREE, LAST = Effort(1e-3, 1, 20), Effort(3e-2, 1, 20), Effort(1e-3, 2, 40), Effort(1e-2, 3, 40)
+QUICK, ROOMY, FREE, LAST = Effort(1e-3, 1, 20), Effort(3e-2, 1, 20), Effort(1e-3, 2, 20), Effort(1e-2, 3, 40)
 """Of projections: the first; farther inside its limits; at any cost, if that has no network; with patience."""
 MOST_TRIALS, ALL_TRIALS = 16, 200
 """Networks that are tried along rays: soon, and with patience."""
@@ -49,6 +49,7 @@ class Bench:
     as_it_is: Tried | None = None
     cuts: Sequence[Cut] = ()
     edge: bool = False
+    from_nearest: bool = False
     left: list[tuple[Box, Tried]] = field(default_factory=list)
 
     def near_it(self) -> Repair | None:
@@ -85,7 +86,7 @@ class Bench:
 
     def searched(self) -> Repair | None:
         """What is found with patience, after that."""
-        found = self._in_box(self._box(WIDENING[-1]), None, (), LAST, self.promise)
+        found = self._in_box(self._box(self._wide), None, (), LAST, self.promise)
         return found or next(filter(None, (self._along_rays(*one) for one in self._best_left())), None)
 
     def _best_left(self) -> list[tuple[Box, Tried]]:
@@ -93,33 +94,42 @@ class Bench:
 
     def _from_nearest(self) -> Repair | None:
         """The nearest network with a dispatch, brought to its cost by Newton steps."""
-        key = self._key
-        if key not in self.trial.nearest:
-            self.trial.nearest[key] = self._at_any_cost()
-        found = self.trial.nearest[key]
-        return None if found is None else self._steered(self._box(self._likely), Tried(*found))
+        if self._key not in self.trial.nearest:
+            self.trial.nearest[self._key] = self._at_any_cost()
+        found = None if self.from_nearest else self.trial.nearest[self._key]
+        self.from_nearest = True
+        return None if found is None else self._steered(self._box(found.widening), Tried(found.lines, found.optima))
 
-    def _at_any_cost(self) -> Tried | None:
-        """Well inside its limits, if it can: from the edge no step leads on. Else with stiffer lines."""
-        box, free = self._box(self._likely), [Aim(inf, inf)] * len(self.promise.snapshots)
-        for effort in (ROOMY, FREE):
-            lines = self._project(box, (), free, None, effort)
-            if lines is not None:
-                found = Tried(lines, solve_all(self.trial.model, lines, self.promise.demands, thorough()))
-                if self.promise.solved(found.optima):
-                    return found
-            if effort is ROOMY:
-                for factor in STIFFER:
-                    found = tried(self.trial.model, box.lines(box.clip(box.stiffer(factor))), self.promise)
-                    if self.promise.solved(found.optima):
-                        return found
+    def _at_any_cost(self) -> Nearest | None:
+        """Well inside its limits, if it can: from the edge no step leads on. Else with stiffer lines, or farther."""
+        likely, wide = self._likely, self._wide
+        return (
+            self._free(likely, ROOMY)
+            or self._stiffer(likely)
+            or (self._free(wide, ROOMY) if wide > likely else None)
+            or self._free(likely, FREE)
+        )
+
+    def _free(self, widening: float, effort: Effort) -> Nearest | None:
+        """Projected at any cost."""
+        lines = self._project(self._box(widening), (), [Aim(inf, inf)] * len(self.promise.snapshots), None, effort)
+        if lines is None:
+            return None
+        optima = solve_all(self.trial.model, lines, self.promise.demands, thorough())
+        return Nearest(widening, lines, optima) if self.promise.solved(optima) else None
+
+    def _stiffer(self, widening: float) -> Nearest | None:
+        box = self._box(widening)
+        for factor in STIFFER:
+            found = tried(self.trial.model, box.lines(box.clip(box.stiffer(factor))), self.promise)
+            if self.promise.solved(found.optima):
+                return Nearest(widening, *found)
         return None
 
     def _projected_near(self, wanted: Promise) -> Repair | None:
-        own, other = (one.nearest.get(self._key) for one in (self.trial, self.other))
-        if own is not None or not isfinite(self.promise.fidelity.beta):
+        if self._key in self.trial.nearest or not isfinite(self.promise.fidelity.beta):
             return self._from_nearest()
-        if other is not None:  # at another cost this was tried, and in vain
+        if self._key in self.other.nearest:  # at another cost this was tried, and in vain
             return None
         found = self._in_likely(QUICK, wanted)
         # where what is there is too cheap: farther inside its limits
@@ -227,6 +237,10 @@ class Bench:
     def _likely(self) -> float:
         return likely_widening(self.grid, self.noisy, self.promise.fidelity.bound_factor)
 
+    @property
+    def _wide(self) -> float:
+        return max(self._likely, WIDE)
+
     def _box(self, widening: float) -> Box:
         return parameter_box(self.grid, self.noisy, self._factor(widening), self.trial.near)
 
@@ -236,6 +250,8 @@ class Bench:
     def _result(self, found: Tried, path: str, made: int = 0) -> Repair:
         """With the first box that has it."""
         widening = next((one for one in WIDENING if self._inside(found.lines, one)), WIDENING[-1])
+        if not isfinite(self.promise.fidelity.beta):
+            self.trial.nearest[self._key] = Nearest(widening, found.lines, found.optima)
         points = tuple(one.point for one in found.optima)
         multipliers = tuple(one.end for one in found.optima)
         return Repair(found.lines, points, path, made, widening, self.tries, multipliers)

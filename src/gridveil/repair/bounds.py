@@ -15,8 +15,10 @@ from gridveil.arrays import FloatArray, IntArray
 from gridveil.grid import LineKind, LineParameters, PublicGrid
 from gridveil.wall.draw import NoisyLines
 
-WIDENING = (1.0, 10.0, 100.0, 1000.0)
-"""Factors on the bound factor, tried in this order."""
+WIDENING = (1.0, 10.0, 100.0, 1e3, 1e6)
+"""Factors on the bound factor; the last is for noise that reaches so far."""
+WIDE = 1e3
+"""The widening after which a box that has no network is left."""
 UNLIKELY = 0.05
 """How many true values may be expected outside the first box that is tried."""
 

@@ -3,12 +3,12 @@
 1. If the noisy network, clipped into its box, is feasible and faithful as it is, it is the answer; a few Newton steps
    on its cost may make it faithful.
 2. Else project (repair.projection), then solve the AC-OPF of the result. Its optimum may be cheaper than β allows: the
-   projection bounds the cost of one dispatch only. Then cut: φ_k + ∇φ_k·(y − y_k) ≥ floor, and project again; then
-   take Newton steps (repair.cost_steps).
-3. Where what is in the box stays too cheap, with more room: the nearest feasible network lies at the edge of those
-   that have a dispatch, where no step leads on. Then from the nearest one at any cost, or in the widest box; from a
-   noisy network that has a dispatch, along rays that see kinks (repair.search). Then all of it near the shrunk one.
-4. With patience: more starts and room still, and rays from the best that was found.
+   projection bounds the cost of one dispatch only. Then cut: φ_k + ∇φ_k·(u − u_k) ≥ floor, and project again; then
+   take Newton steps (repair.cost_steps). What stays too cheap is projected with more room: the nearest feasible network
+   lies at the edge of those that have a dispatch, where no step leads on.
+3. All of it near the shrunk network.
+4. From the nearest network at any cost, by Newton steps; along rays that see kinks (repair.search).
+5. With patience: in the widest box, with more starts and room still, and along rays from all that was found.
 
 All of it is post-processing of public data: no ε is spent.
 """
@@ -24,7 +24,7 @@ import numpy as np
 from gridveil.errors import RepairFailed
 from gridveil.grid import PublicGrid
 from gridveil.repair.bench import Bench
-from gridveil.repair.bounds import WIDENING
+from gridveil.repair.bounds import WIDE
 from gridveil.repair.promise import Promise
 from gridveil.repair.trial import Trial, drawn_trial, shrunk_trial
 from gridveil.wall.draw import Fidelity, NoisyLines, Repair, Snapshot
@@ -49,7 +49,7 @@ def first_found(found: Iterable[Repair | None], fidelity: Fidelity) -> Repair:
         "no AC-feasible network"
         + (f" with a cost within {fidelity.beta:.4g} of the public one" if isfinite(fidelity.beta) else "")
         + (f" and losses within a factor of {fidelity.loss_within:g}" if fidelity.loss_within else "")
-        + f" was found, up to a bound factor of {fidelity.bound_factor * WIDENING[-1]:g}; "
+        + f" was found, up to a bound factor of {fidelity.bound_factor * WIDE:g}; "
         "try a smaller alpha or a larger beta"
     )
 

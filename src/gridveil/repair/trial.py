@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,11 +40,19 @@ def thorough() -> SolverOptions:
     return SolverOptions(max_iterations=300, starts=2, patience=Patience(1e-3, 40))
 
 
+class Nearest(NamedTuple):
+    """What was found near a network that has a dispatch at whatever cost, and the widening of the box that has it."""
+
+    widening: float
+    lines: LineParameters
+    optima: Sequence[Solution]
+
+
 @dataclass(frozen=True, eq=False)
 class Trial:
     """A network and its box; `near` are the lines that a projection stays near to, if not the noisy ones.
 
-    `nearest` keeps what was found near it that has a dispatch at whatever cost, by the demands.
+    `nearest` keeps what was found near it at whatever cost, by the demands.
     """
 
     model: OpfModel
@@ -51,7 +60,7 @@ class Trial:
     lines: LineParameters
     near: LineParameters | None
     _solved: dict[tuple[bytes, bytes], Solution] = field(default_factory=dict)
-    nearest: dict[bytes, tuple[LineParameters, Sequence[Solution]] | None] = field(default_factory=dict)
+    nearest: dict[bytes, Nearest | None] = field(default_factory=dict)
 
     def known(self, demands: Sequence[Demand]) -> bool:
         """Whether all of them have been solved."""
