@@ -132,25 +132,35 @@ def read(files: list[Path]) -> list[dict[str, Any]]:
 
 
 def tail(files: list[Path]) -> None:
-    """How many fail, and what the dearest cost, by α."""
+    """How many fail, and what the dearest cost, by α: effort, and time in AC-OPFs of the same network and run."""
     records = read(files)
-    print("| α | draws | failed | median effort | 90 % | 99 % | largest | more than 15 | more than 60 |")
-    print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
-    for alpha in sorted({record["key"][2] for record in records}):
-        chosen = [record for record in records if record["key"][2] == alpha]
+    opf: dict[str, list[float]] = defaultdict(list)
+    for record in records:
+        opf[record["key"][0]].append(record["opf"])
+    print("| α | draws | failed | median effort | 90 % | 99 % | largest | above 15 | above 60 |", end="")
+    print(" median time | 99 % | longest | above 15 | above 60 |")
+    print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    for alpha in (*sorted({record["key"][2] for record in records}), None):
+        chosen = [record for record in records if alpha is None or record["key"][2] == alpha]
         efforts = sorted(record["effort"] for record in chosen)
-        at = [efforts[min(len(efforts) - 1, int(share * len(efforts)))] for share in (0.5, 0.9, 0.99)]
-        shares = [sum(one > most for one in efforts) / len(efforts) for most in (15, 60)]
-        print(
-            f"| {alpha:g} | {len(chosen):,} | {sum(not record['certified'] for record in chosen)} | "
-            + " | ".join(f"{one:.1f}" for one in (*at, efforts[-1]))
-            + " | " + " | ".join(f"{share:.2%}" for share in shares) + " |"
-        )  # fmt: skip
+        times = sorted(record["seconds"] / median(opf[record["key"][0]]) for record in chosen)
+        cells = [_at(efforts, share) for share in (0.5, 0.9, 0.99, 1.0)] + _above(efforts)
+        cells += [_at(times, share) for share in (0.5, 0.99, 1.0)] + _above(times)
+        failed = sum(not record["certified"] for record in chosen)
+        print(f"| {'all' if alpha is None else f'{alpha:g}'} | {len(chosen):,} | {failed} | {' | '.join(cells)} |")
     for record in sorted(records, key=lambda one: (one["certified"], -one["effort"]))[:20]:
         if not record["certified"] or record["effort"] > 60:
             name, mechanism, alpha, k = record["key"]
             how = record.get("path") or record["error"]
             print(f"- {name}, `{mechanism}`, α = {alpha:g}, draw {k}: effort {record['effort']:.0f}, {how}")
+
+
+def _at(values: list[float], share: float) -> str:
+    return f"{values[min(len(values) - 1, int(share * len(values)))]:.1f}"
+
+
+def _above(values: list[float]) -> list[str]:
+    return [f"{sum(one > most for one in values) / len(values):.2%}" for most in (15, 60)]
 
 
 def page(files: list[Path]) -> None:

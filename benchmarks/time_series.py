@@ -45,6 +45,8 @@ HORIZON = 31
 RUNS = [
     *[("case39_epri", 31, 31, method, alpha) for method in ("paper", "additive", "log") for alpha in (0.01, 0.1)],
     *[("case118_ieee", 7, 31, method, 0.1) for method in ("paper", "additive", "log")],
+    ("case5_pjm", 4, 4, "log", 1.0),
+    ("case30_ieee", 4, 4, "log", 1.0),
     ("case1354_pegase", 4, 4, "log", 0.1),
 ]
 

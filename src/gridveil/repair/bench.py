@@ -208,7 +208,8 @@ class Bench:
         fidelity, snapshots = self.promise.fidelity, self.promise.snapshots
         program = projection(self.grid, box, snapshots, made, fidelity.loss_within is not None)
         own = None if near is None else (box.clip(box.parameters(near.lines)), [one.point for one in near.optima])
-        for start in starts(program, box, own, self.other.lines, self._others)[: effort.starts]:
+        most = effort.starts + (not self.noisy.relative)  # noise that reaches through zero wants another place to begin
+        for start in starts(program, box, own, self.other.lines, self._others)[:most]:
             self.tries += 1
             outcome = project(program, box, snapshots, fidelity, aim, start, effort)
             if outcome.status is Status.OPTIMAL:
