@@ -24,7 +24,7 @@ from .conftest import PretendExact
 def test_solves_are_counted_in_iterations_and_end_at_the_limit() -> None:
     network = gv.load("case14")
     model, heard = gv.opf_model(network.grid), list[float]()
-    size = model.problem.n_variable
+    size = model.problem.order
     effort = Effort(0.5, size, heard.append)
     with limited(effort):
         first = gv.solve_opf(network)

@@ -1,6 +1,8 @@
 """A limit on how much is solved, in AC-OPFs: counted in iterations, and so the same every time and on every machine.
 
-An iteration of a larger problem counts as many times as it has more variables than the network's AC-OPF.
+An iteration counts by the order of its Newton system, variables and constraints together, beside that of the network's
+AC-OPF: for projections of 3 to 300 buses that is 1.4 to 1.6, and their iterations take 1.1 to 1.6 times as long. By
+variables alone it would be 1.8 to 4.1.
 """
 
 from __future__ import annotations
@@ -21,27 +23,27 @@ class EffortSpent(Exception):
 
 @dataclass(eq=False)
 class Effort:
-    """What may be spent and what is, in AC-OPFs of a network with so many variables; `told` hears of every solve."""
+    """What may be spent and what is, in AC-OPFs whose Newton system has this order; `told` hears of every solve."""
 
     limit: float
-    variables: int
+    order: int
     told: Callable[[float], None]
     spent: float = 0.0
 
-    def _price(self, variables: int) -> float:
+    def _price(self, order: int) -> float:
         """Of an iteration."""
-        return max(variables, 1) / max(self.variables, 1) / ITERATIONS
+        return max(order, 1) / max(self.order, 1) / ITERATIONS
 
-    def allowed(self, variables: int) -> int:
+    def allowed(self, order: int) -> int:
         """How many iterations a solve may take."""
         left = self.limit - self.spent
         if left <= 0:
             raise EffortSpent
-        return ceil(left / self._price(variables))
+        return ceil(left / self._price(order))
 
-    def count(self, variables: int, iterations: int) -> None:
+    def count(self, order: int, iterations: int) -> None:
         """Count a solve, which is never for nothing."""
-        self.spent += self._price(variables) * max(iterations, 1)
+        self.spent += self._price(order) * max(iterations, 1)
         self.told(self.spent)
 
 

@@ -110,7 +110,7 @@ def solve(
     require_linear_solver(library, options.linear_solver, options.hsl_library)
     effort = current()
     if effort is not None:
-        most = effort.allowed(evaluator.problem.n_variable)
+        most = effort.allowed(evaluator.problem.order)
         options = replace(options, max_iterations=min(options.max_iterations, most))
     calls = _Callbacks(evaluator, progress, options.patience, start.restored)
     problem = evaluator.problem
@@ -144,7 +144,7 @@ def solve(
     finally:
         library.FreeIpoptProblem(handle)
     if effort is not None:
-        effort.count(n, calls.iterations)
+        effort.count(problem.order, calls.iterations)
     if calls.error is not None:
         raise calls.error
     if code == _INVALID_OPTION:

@@ -73,6 +73,11 @@ class Problem:
     def n_constraint(self) -> int:
         return self.rows.size - 1
 
+    @property
+    def order(self) -> int:
+        """Of its Newton system, which an iteration takes its time for."""
+        return self.n_variable + self.n_constraint
+
     def evaluator(self, numbers: Mapping[str, Any]) -> Evaluator:
         """Functions and derivatives with these numbers in the blocks (by block name)."""
         return Evaluator(self, numbers)

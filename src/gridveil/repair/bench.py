@@ -25,6 +25,9 @@ QUICK_STEPS, MORE_STEPS = 3, 6
 """Newton steps on the costs of a network: before it is projected, and after that."""
 QUICK, ROOMY, FREE, LAST = Effort(1e-3, 1, 20), Effort(3e-2, 1, 20), Effort(1e-3, 2, 20), Effort(1e-2, 3, 40)
 """Of projections: the first; farther inside its limits; at any cost, if that has no network; with patience."""
+MANY = 60
+"""Buses from which on noise that reaches through zero wants another place to begin; on fewer what the first does not
+find is found sooner near another network."""
 MOST_TRIALS, ALL_TRIALS = 16, 200
 """Networks that are tried along rays: soon, and with patience."""
 STIFFER = (2.0, 4.0)
@@ -208,7 +211,7 @@ class Bench:
         fidelity, snapshots = self.promise.fidelity, self.promise.snapshots
         program = projection(self.grid, box, snapshots, made, fidelity.loss_within is not None)
         own = None if near is None else (box.clip(box.parameters(near.lines)), [one.point for one in near.optima])
-        most = effort.starts + (not self.noisy.relative)  # noise that reaches through zero wants another place to begin
+        most = effort.starts + (not self.noisy.relative and self.grid.n_bus >= MANY)
         for start in starts(program, box, own, self.other.lines, self._others)[:most]:
             self.tries += 1
             outcome = project(program, box, snapshots, fidelity, aim, start, effort)

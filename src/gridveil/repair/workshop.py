@@ -42,7 +42,7 @@ class Workshop:
         """Take up a draw; `told` hears how many AC-OPFs it has cost so far."""
         self.grid, self.noisy, self.fidelity = grid, noisy, fidelity
         self._ways: dict[object, Iterator[Repair | None]] = {}
-        self._effort = Effort(fidelity.effort, opf_model(grid).problem.n_variable, told)
+        self._effort = Effort(fidelity.effort, opf_model(grid).problem.order, told)
         return self
 
     def estimate(
