@@ -157,7 +157,7 @@ def bench_variants() -> None:
     start = opf._starts(model)[0]
 
     def bare(chunk: list[gv.Demand]) -> None:
-        evaluator = model.problem.evaluator({"lines": line_numbers(network.lines)})
+        evaluator = model.problem.evaluator({"lines": line_numbers(*network)})
         for demand in chunk:
             ipopt.solve(evaluator, opf._bounds(model, demand), start, options)
 

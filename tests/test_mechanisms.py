@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import gridveil as gv
 from gridveil.errors import WallBreach
-from gridveil.grid import LineKind, LineParameters, Network, corridors
+from gridveil.grid import LineKind, LineParameters, Network, circuits, corridors
 from gridveil.privacy.noise import ExactNoise, SeededNoise
 from gridveil.sealed.mechanisms import MECHANISMS, mechanism
 from gridveil.sealed.split import SecretNetwork, split
@@ -122,7 +122,7 @@ def test_moving_one_corridor_moves_the_means_no_further(seed: int, alpha: float)
     """Members of a corridor move by α at most, each its own way: the mean does too, in L1 over the coordinates."""
     random = np.random.default_rng(seed)
     grid = gv.load("case118").grid
-    group = groups(grid)
+    group = groups(circuits(grid))
     moved = np.flatnonzero(corridors(grid) == corridors(grid)[random.integers(grid.n_line)])
     change = np.zeros((3, grid.n_line))
     steps = random.dirichlet(np.ones(3), len(moved)) * random.choice([-1, 1], (len(moved), 3)) * alpha

@@ -15,6 +15,7 @@ from gridveil.casefile import Case
 from gridveil.casefile import columns as c
 from gridveil.grid import LineParameters, Network
 from gridveil.nlp import ipopt, opf
+from gridveil.nlp.power_flow import inverse_ratings
 from gridveil.nlp.solver import Bounds, SolverOptions, Start, Status
 
 from .conftest import Bend
@@ -196,7 +197,11 @@ def test_one_verdict_of_infeasibility_is_not_enough(tiny: Bend) -> None:
 
 def test_a_point_that_fails_the_independent_check_is_not_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plant a wrong model (line parameters doubled behind the judge's back): the judge must notice."""
-    monkeypatch.setattr(opf, "line_numbers", lambda lines: (2 * lines.g, 2 * lines.b, 2 * lines.b + lines.bc))
+    monkeypatch.setattr(
+        opf,
+        "line_numbers",
+        lambda grid, lines: ((2 * lines.g, 2 * lines.b, 2 * lines.b + lines.bc), inverse_ratings(grid)),
+    )
     solution = gv.solve_opf("case14")
     assert solution.status is Status.NUMERICAL_FAILURE
     assert "largest violation" in solution.detail

@@ -12,7 +12,7 @@ from gridveil.grid import Network
 from gridveil.nlp.blocks import OBJECTIVE
 from gridveil.nlp.dispatch_cost import dispatch_cost
 from gridveil.nlp.opf import opf_model
-from gridveil.nlp.power_flow import line_numbers, power_flow
+from gridveil.nlp.power_flow import inverse_ratings, line_numbers, power_flow
 from gridveil.nlp.problem import Evaluator, Layout, Problem, build
 
 from .conftest import Bend
@@ -76,7 +76,7 @@ def bent(tiny: Bend) -> Network:
 def test_opf_derivatives(tiny: Bend, seed: int) -> None:
     network = bent(tiny)
     problem = opf_model(network.grid).problem
-    check_derivatives(problem, problem.evaluator({"lines": line_numbers(network.lines)}), seed)
+    check_derivatives(problem, problem.evaluator({"lines": line_numbers(*network)}), seed)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -94,7 +94,7 @@ def test_derivatives_with_line_parameters_as_variables(tiny: Bend, seed: int) ->
     blocks = [block for flow in flows for block in flow.blocks] + [block for cost in costs for block in cost.blocks]
     linear = [terms for flow in flows for terms in flow.linear] + [terms for cost in costs for terms in cost.linear]
     problem = build(variables, rows, blocks, linear)
-    bases = np.stack([bent(tiny).lines.g, bent(tiny).lines.b, bent(tiny).lines.bc])
+    bases = np.stack([bent(tiny).lines.g, bent(tiny).lines.b, bent(tiny).lines.bc]), inverse_ratings(grid)
     check_derivatives(problem, problem.evaluator({"lines_1": bases, "lines_2": bases}), seed)
 
 

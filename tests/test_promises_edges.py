@@ -27,7 +27,6 @@ from gridveil.grid.copper_plate import marginal_cost
 from gridveil.grid.cost import CostCurves
 from gridveil.grid.profile import base_profile
 from gridveil.grid.ratings import bound_size
-from gridveil.grid.topology import reference_buses
 from gridveil.nlp import ipopt, ipopt_library
 from gridveil.nlp.blocks import DistanceBlock
 from gridveil.nlp.island import _model, _spread, _state, dark, energise, judge
@@ -453,14 +452,6 @@ def test_a_ledger_taken_over_has_the_limits_it_had(tmp_path: Path) -> None:
     book = Ledger.open(tmp_path / "new.db")
     found = book.accounts(book.assets("grid", ["1 2"]))
     assert (found.largest, found.largest_limit) == (12.0, 10.0)
-
-
-def test_the_largest_of_small_generators_is_the_reference() -> None:
-    grid = gv.load("case5").grid
-    buses = replace(grid.buses, is_reference=np.zeros(5, bool))
-    made = replace(grid.generators, bus=np.arange(5), pmax=np.array([0.2, 0.9, 0.5, -1.0, 0.0]))
-    small = replace(grid, buses=buses, generators=made)
-    assert reference_buses(small, np.zeros(5, np.int64)).tolist() == [1]
 
 
 def test_shares_lie_between_nothing_and_all_whatever_the_solver_leaves() -> None:

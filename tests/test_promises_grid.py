@@ -162,17 +162,19 @@ def test_corridors_circuits_and_islands() -> None:
 
 
 def test_references() -> None:
-    """The file's own, else the bus of the largest generator, else the first."""
+    """The file's own, else the first bus with a generator, else the first."""
     grid = case("case5").grid
     grid = joined(grid, [(0, 1), (3, 4)], [1.0, 1.0])
     buses = replace(grid.buses, is_reference=np.array([False, True, False, False, False]))
     made = replace(grid.generators, bus=np.array([0, 3, 4, 4, 0]), pmax=np.array([9.0, 2.0, 1.0, 3.0, 9.0]))
     grid = replace(grid, buses=buses, generators=made)
-    assert reference_buses(grid, islands(grid)).tolist() == [1, 2, 4]
+    assert reference_buses(grid, islands(grid)).tolist() == [1, 2, 3]
+    other = replace(grid, generators=replace(made, bus=np.array([0, 4, 4, 4, 0])))
+    assert reference_buses(other, islands(other)).tolist() == [1, 2, 4]
     smaller = replace(grid, generators=replace(made, pmax=np.array([9.0, 0.0, -1.0, -3.0, 9.0])))
-    assert reference_buses(smaller, islands(smaller)).tolist() == [1, 2, 3]  # any generator is more than none
+    assert reference_buses(smaller, islands(smaller)).tolist() == [1, 2, 3]  # whatever they can do
     nobody = replace(grid, buses=replace(buses, is_reference=np.zeros(5, bool)))
-    assert reference_buses(nobody, islands(nobody)).tolist() == [0, 2, 4]
+    assert reference_buses(nobody, islands(nobody)).tolist() == [0, 2, 3]
     twice = replace(grid, buses=replace(buses, is_reference=np.array([True, True, True, True, True])))
     assert reference_buses(twice, islands(twice)).tolist() == [0, 2, 3]
 

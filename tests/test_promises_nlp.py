@@ -257,7 +257,7 @@ def test_bounds_of_a_restoration_by_its_rules() -> None:
         for one in starts:
             assert np.all(one.x >= bounds.x_lower) and np.all(one.x <= bounds.x_upper)
             assert np.all(one.x[model.share] > 0) and np.all(one.x[model.on] > 0)
-    evaluator = model.problem.evaluator({"lines": line_numbers(gv.load("case14").lines)})
+    evaluator = model.problem.evaluator({"lines": line_numbers(*gv.load("case14"))})
     x = starts[0].x.copy()
     x[model.share] = 0.25
     evaluator.move(x)

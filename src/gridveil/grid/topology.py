@@ -32,12 +32,13 @@ def components(count: int, one: IntArray, two: IntArray) -> IntArray:
 def reference_buses(grid: PublicGrid, island: IntArray) -> IntArray:
     """The bus of each island whose angle is set to zero.
 
-    The file's first reference bus where the island has one, else the bus of its largest generator, else its first bus:
-    angles matter only as differences, so the choice changes no flow and no cost.
+    The file's first reference bus where the island has one, else its first bus with a generator, else its first bus:
+    angles matter only as differences, so the choice changes no flow and no cost. No number enters it, for any of them
+    may be secret.
     """
-    capacity = np.zeros(grid.n_bus)
-    np.maximum.at(capacity, grid.generators.bus, 1.0 + np.clip(grid.generators.pmax, 0.0, 1e9))
-    merit = np.where(grid.buses.is_reference, np.inf, capacity)
+    merit = np.zeros(grid.n_bus)
+    merit[grid.generators.bus] = 1.0
+    merit[grid.buses.is_reference] = 2.0
     best = np.lexsort((np.arange(grid.n_bus), -merit, island))
     return best[np.unique(island[best], return_index=True)[1]].astype(np.int64)
 

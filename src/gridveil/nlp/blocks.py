@@ -54,7 +54,7 @@ class LineBlock(Block):
     """Flows of lines into the balance rows of their ends, and squared apparent flows into rating rows.
 
     Functions: pf, qf, pt, qt, |S_f|²/rating, |S_t|²/rating. Dividing by the rating makes the row's violation an
-    apparent power in per unit. `numbers` holds the line parameters as (g, b, h), h = b + bc/2. With
+    apparent power in per unit. `numbers` holds the line parameters as (g, b, h), h = b + bc/2, and the ratings. With
     `parameter_columns` they are base·e^u with variables u of the problem, and `numbers` holds the bases, (3, n).
     """
 
@@ -64,7 +64,6 @@ class LineBlock(Block):
         columns: IntArray,
         inverse_tap: FloatArray,
         shift: FloatArray,
-        rating: FloatArray,
         rows: IntArray,
         parameter_columns: IntArray | None = None,
     ) -> None:
@@ -73,7 +72,6 @@ class LineBlock(Block):
         self.parameter_columns = parameter_columns
         self.inverse_tap, self.shift = inverse_tap, shift
         self.rated = bool(np.any(rows[4:] != NO_ROW))
-        self.inverse_rating = np.where(np.isfinite(rating), 1.0 / rating, 0.0)
         self.rows = rows if self.rated else rows[:4]
         vm_f, vm_t, va_f, va_t = columns
         self.locals = [[(vm_f, 1.0)], [(vm_t, 1.0)], [(va_f, 1.0), (va_t, -1.0)]]
@@ -89,35 +87,35 @@ class LineBlock(Block):
 
     def values(self, x: FloatArray, numbers: Any, out: FloatArray) -> Any:
         vm_f, vm_t, va_f, va_t = x[self.columns]
-        parameters = None
+        parameters, (given, inverse_rating) = None, numbers
         if self.parameter_columns is None:
-            g, b, h = numbers
+            g, b, h = given
         else:
-            g, b, bc = parameters = numbers * np.exp(x[self.parameter_columns])
+            g, b, bc = parameters = given * np.exp(x[self.parameter_columns])
             h = b + 0.5 * bc
         state = line_flow.terms(vm_f, vm_t, va_f - va_t - self.shift, g, b, h, self.inverse_tap)
         line_flow.flows(state, out[:4])
         if self.rated:
             square = out[:4] * out[:4]
-            np.multiply(square[::2] + square[1::2], self.inverse_rating, out=out[4:])
+            np.multiply(square[::2] + square[1::2], inverse_rating, out=out[4:])
         gradient = np.empty((4, len(self.locals), self.size))
-        return state, parameters, out[:4].copy(), gradient
+        return state, parameters, out[:4].copy(), gradient, inverse_rating
 
     def gradients(self, state: Any, out: FloatArray) -> None:
-        point, parameters, flow, gradient = state
+        point, parameters, flow, gradient, inverse_rating = state
         line_flow.gradients(point, gradient)
         if parameters is not None:  # ∂/∂u = y·∂/∂y
             gradient[:, line_flow.VOLTAGE_LOCALS :] *= parameters
         out[:4] = gradient
         if self.rated:
-            scaled = (2.0 * self.inverse_rating * flow)[:, None] * gradient
+            scaled = (2.0 * inverse_rating * flow)[:, None] * gradient
             np.add(scaled[::2], scaled[1::2], out=out[4:])
 
     def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
-        point, parameters, flow, gradient = state
+        point, parameters, flow, gradient, inverse_rating = state
         square = np.zeros((4, 1))
         if self.rated:
-            square = np.repeat(2.0 * self.inverse_rating * weight[4:], 2, axis=0)
+            square = np.repeat(2.0 * inverse_rating * weight[4:], 2, axis=0)
         weight = weight[:4] + square * flow
         line_flow.hessian(point, weight, out)
         if parameters is not None:  # ∂²/∂u² = y²·∂²/∂y² + y·∂/∂y

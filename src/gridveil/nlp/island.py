@@ -113,7 +113,7 @@ def energise(network: Network, rules: Rules, options: SolverOptions) -> Energise
     if network.grid.n_bus == 1 and network.grid.n_line == 0:
         return _lone_bus(network, rules)
     model = _model(network.grid)
-    evaluator = model.problem.evaluator({"lines": line_numbers(network.lines)})
+    evaluator = model.problem.evaluator({"lines": line_numbers(*network)})
     bounds = _bounds(model, rules)
     best: State | None = None
     endings: list[Status] = []

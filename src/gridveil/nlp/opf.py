@@ -8,7 +8,7 @@ subject to  balance, ratings, angle differences        nlp.power_flow
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -35,12 +35,19 @@ SOLVED = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class OpfModel:
-    """The AC-OPF of a grid, as a pattern: everything but demand and line parameters. Build it once, solve it often."""
+    """The AC-OPF of a grid: its pattern with its costs, and the limits and ratings of one world of it.
+
+    Build it once, solve it often.
+    """
 
     grid: PublicGrid
     problem: Problem
     flow: PowerFlow
     cost: DispatchCost
+
+    def at(self, grid: PublicGrid) -> OpfModel:
+        """The same pattern in another world: demand, limits and ratings may differ, zeros and costs may not."""
+        return self if grid is self.grid else replace(self, grid=grid, flow=replace(self.flow, grid=grid))
 
 
 class Near(NamedTuple):
@@ -110,7 +117,7 @@ def solve_opf(
     demand = demand or Demand(model.grid.buses.pd, model.grid.buses.qd)
     check_length(model.grid.n_bus, pd=demand.pd, qd=demand.qd)
     check_length(model.grid.n_line, g=lines.g, b=lines.b, bc=lines.bc)
-    evaluator = model.problem.evaluator({"lines": line_numbers(lines)})
+    evaluator = model.problem.evaluator({"lines": line_numbers(model.grid, lines)})
     bounds = _bounds(model, demand)
     starved = _free_empty_rows(model, bounds)
     solutions: list[Solution] = []

@@ -4,8 +4,8 @@
     rating_from, rating_to    |S|²/rating ≤ rating, at both ends of every rated line
     angle_difference          angle_min ≤ va_f − va_t ≤ angle_max, where limited
 
-Demand stands in the bounds of the balance rows and the line parameters are numbers of the line block (or their
-logarithms variables of the problem), so one pattern serves every demand and every set of line parameters of a grid.
+Demand and limits stand in the bounds of the problem, line parameters and ratings are numbers of the line block (or
+the logarithms of the former are variables): one pattern serves every world of a grid that costs the same.
 """
 
 from __future__ import annotations
@@ -83,9 +83,7 @@ def power_flow(
         grid, va, vm, pg, qg, balance_p, balance_q, rating_from, rating_to, angle, rated, angle_limited,
         references=reference_buses(grid, islands(grid)),
         blocks=[
-            LineBlock(
-                f"lines{name}", columns, 1.0 / lines.tap, lines.shift, lines.rating, line_rows, parameter_columns
-            ),
+            LineBlock(f"lines{name}", columns, 1.0 / lines.tap, lines.shift, line_rows, parameter_columns),
             ShuntBlock(f"shunts{name}", vm[shunt], grid.buses.gs[shunt], grid.buses.bs[shunt], shunt_rows),
         ],
         linear=[
@@ -97,9 +95,14 @@ def power_flow(
     )  # fmt: skip
 
 
-def line_numbers(lines: LineParameters) -> Any:
-    """What the line block is given where the parameters are numbers: (g, b, h)."""
-    return lines.g, lines.b, lines.b + 0.5 * lines.bc
+def line_numbers(grid: PublicGrid, lines: LineParameters) -> Any:
+    """What the line block is given where the parameters are numbers: (g, b, h), and 1/rating."""
+    return (lines.g, lines.b, lines.b + 0.5 * lines.bc), inverse_ratings(grid)
+
+
+def inverse_ratings(grid: PublicGrid) -> FloatArray:
+    """1/rating of every line; 0 for those that have none."""
+    return np.where(np.isfinite(grid.lines.rating), 1.0 / grid.lines.rating, 0.0)
 
 
 def set_bounds(flow: PowerFlow, demand: Demand, bounds: Bounds) -> None:

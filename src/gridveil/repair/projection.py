@@ -21,7 +21,7 @@ from gridveil.grid import LineParameters, OperatingPoint, PublicGrid
 from gridveil.nlp import ipopt
 from gridveil.nlp.blocks import OBJECTIVE, DistanceBlock
 from gridveil.nlp.dispatch_cost import DispatchCost, dispatch_cost, set_cost_bounds, set_cost_start
-from gridveil.nlp.power_flow import Demand, PowerFlow, power_flow, set_bounds, set_flat_start
+from gridveil.nlp.power_flow import Demand, PowerFlow, inverse_ratings, power_flow, set_bounds, set_flat_start
 from gridveil.nlp.problem import Layout, LinearTerms, Problem, build
 from gridveil.nlp.solver import Bounds, Outcome, Patience, SolverOptions, Start
 from gridveil.repair.bounds import Box
@@ -129,7 +129,11 @@ def project(
 
 def numbers(model: Projection, box: Box) -> dict[str, Any]:
     """What the blocks of the pattern are given."""
-    lines = {block.name: box.base[box.columns] for flow in model.flows for block in flow.blocks[:1]}
+    lines = {
+        block.name: (box.base[box.columns], inverse_ratings(flow.grid))
+        for flow in model.flows
+        for block in flow.blocks[:1]
+    }
     return {"distance": (box.target, box.weight), **lines}
 
 

@@ -18,11 +18,11 @@ from gridveil.grid import LineKind, LineParameters, Network, PublicGrid, circuit
 from gridveil.wall.mechanisms import RELATIVE, mechanism_words
 
 
-def groups(grid: PublicGrid, *signatures: IntArray) -> IntArray:
-    """Group of every line: its circuit, split where the public signatures of its members differ."""
-    if grid.n_line == 0:
+def groups(twins: IntArray, *signatures: IntArray) -> IntArray:
+    """Group of every line: its twins, split where the public signatures of its members differ."""
+    if len(twins) == 0:
         return np.zeros(0, np.int64)
-    keys = np.stack([circuits(grid), *signatures], axis=1)
+    keys = np.stack([twins, *signatures], axis=1)
     return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
@@ -75,10 +75,14 @@ class LogStructure:
         return np.concatenate(found)
 
 
-def log_structure(grid: PublicGrid, lines: LineParameters) -> LogStructure:
-    """The structure of a network's coordinates; the same for its noisy values, which keep all signs."""
+def log_structure(grid: PublicGrid, lines: LineParameters, twins: IntArray | None = None) -> LogStructure:
+    """The structure of a network's coordinates; the same for its noisy values, which keep all signs.
+
+    `twins` says which lines share a draw if they have the same signs: those of one circuit, unless it is given.
+    """
     sign_r, sign_x, sign_bc = signs(lines)
-    group, charging = groups(grid, sign_r, sign_x), groups(grid, sign_r, sign_x, sign_bc)
+    twins = circuits(grid) if twins is None else twins
+    group, charging = groups(twins, sign_r, sign_x), groups(twins, sign_r, sign_x, sign_bc)
     exists = (
         np.ones(int(group.max(initial=-1)) + 1, dtype=bool),
         _of_groups((sign_r != 0) & (sign_x != 0), group),
@@ -161,7 +165,7 @@ def _log(values: FloatArray) -> FloatArray:
 def conductance_groups(grid: PublicGrid, lines: LineParameters, unprotected: BoolArray) -> IntArray:
     """Corridors, split by kind and by the sign of x; unprotected lines stand alone."""
     alone = np.where(unprotected, 1 + np.arange(grid.n_line), 0)
-    return groups(grid, grid.lines.kind, np.sign(-lines.b).astype(np.int64), alone)
+    return groups(circuits(grid), grid.lines.kind, np.sign(-lines.b).astype(np.int64), alone)
 
 
 def conductances(grid: PublicGrid, lines: LineParameters, group: IntArray) -> tuple[FloatArray, BoolArray, FloatArray]:

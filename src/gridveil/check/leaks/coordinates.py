@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
-from gridveil.grid import LineParameters, Network
+from gridveil.grid import LineParameters, Network, circuits
 from gridveil.wall.coordinates import coordinates, from_coordinates, groups, signs
 
 
@@ -30,7 +30,7 @@ class Seen:
 def seen(network: Network) -> Seen:
     """The coordinates of a network. Signs are public, so a reader forms the same groups as the mechanism."""
     sign_r, sign_x, sign_bc = signs(network.lines)
-    group = groups(network.grid, sign_r, sign_x)
+    group = groups(circuits(network.grid), sign_r, sign_x)
     share = 1.0 / np.bincount(group)[group] if len(group) else np.zeros(0)
     both = (sign_r != 0) & (sign_x != 0)
     return Seen(*coordinates(network.lines), both, (sign_bc != 0) & (sign_x != 0), group, share)

@@ -1,0 +1,50 @@
+"""The distance of two networks, element by element: their losses are ε times this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gridveil.errors import GridError
+from gridveil.grid import Network
+from gridveil.wall.cost_numbers import cost_numbers
+from gridveil.wall.numbers import Table, decode, encode, logs, rebuilt
+from gridveil.wall.protection import QUANTITIES, Element, Group, Protection
+from gridveil.wall.tables import table
+
+
+def distance(one: Network, other: Network, protection: Protection) -> Mapping[tuple[Element, int], float]:
+    """How far two networks are apart, element by element, in units of α: a loss of ε·d for every element.
+
+    Where they differ in what is public (a number of no protected group, a zero, a sign, an equality), they can be told
+    apart whatever the noise, and that is an error.
+    """
+    tables = [table(network, protection) for network in (one, other)]
+    for name in ("quantity", "member", "sign", "own", "pivot", "element"):
+        if not np.array_equal(getattr(tables[0], name), getattr(tables[1], name)):
+            raise GridError("the networks differ in structure (a zero, a sign or an equality); they can be told apart")
+    _same_rest(tables[0], one, other)
+    change = np.abs(encode(tables[0], logs(one)) - encode(tables[1], logs(other))) / tables[0].alpha(protection)
+    kinds = {group: next(q.element for q in QUANTITIES if q.group is group) for group in Group}
+    result: dict[tuple[Element, int], float] = {}
+    for coordinate in np.flatnonzero(change > 1e-12).tolist():
+        key = kinds[list(Group)[tables[0].group[coordinate]]], int(tables[0].element[coordinate])
+        result[key] = result.get(key, 0.0) + float(change[coordinate])
+    return result
+
+
+def _same_rest(made: Table, one: Network, other: Network) -> None:
+    """Refuse networks that differ in what is not protected."""
+    found, theirs = logs(one), logs(other)
+    same = rebuilt(made, decode(made, encode(made, found), found), one)
+    also = rebuilt(made, decode(made, encode(made, found), theirs), other)
+    for part in ("buses", "generators", "lines"):
+        for name, values in vars(getattr(same.grid, part)).items():
+            if not np.allclose(values, getattr(getattr(also.grid, part), name), rtol=1e-9, atol=1e-12, equal_nan=True):
+                raise GridError(f"the networks differ in public data ({part}: {name}); they can be told apart by that")
+    for name in ("g", "b", "bc"):
+        if not np.allclose(getattr(same.lines, name), getattr(also.lines, name), rtol=1e-9, atol=1e-12):
+            raise GridError("the networks differ in public data (lines); they can be told apart by that")
+    if not np.allclose(cost_numbers(same.grid.cost_p), cost_numbers(also.grid.cost_p), rtol=1e-9):
+        raise GridError("the networks differ in public data (costs); they can be told apart by that")

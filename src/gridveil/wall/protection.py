@@ -1,0 +1,107 @@
+"""What a release protects: groups of a network's numbers, each with its own α. What is in no group stays public.
+
+Every element (a corridor, the load of a bus, all units of a bus) has coordinates: logarithms of its numbers, or of
+their ratios to one of them. QUANTITIES says which; `wall/numbers.py` makes a table of a network's own from it, and
+mechanism, repair, certificate, leak check and manifest follow from that table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from gridveil.errors import PrivacyError
+
+
+class Group(StrEnum):
+    """Numbers that are protected together."""
+
+    LINES = "lines"
+    RATINGS = "ratings"
+    LOADS = "loads"
+    LIMITS = "limits"
+    COSTS = "costs"
+
+
+class Element(StrEnum):
+    """Whose numbers they are: what is one secret."""
+
+    CORRIDOR = "corridor"
+    LOAD = "load"
+    PLANT = "plant"
+
+
+class Quantity(NamedTuple):
+    """A number of an element; `words` say how it is protected."""
+
+    name: str
+    group: Group
+    element: Element
+    words: str
+
+
+QUANTITIES = (
+    Quantity("z", Group.LINES, Element.CORRIDOR, "ln|z|"),
+    Quantity("xr", Group.LINES, Element.CORRIDOR, "ln|x/r|"),
+    Quantity("bcx", Group.LINES, Element.CORRIDOR, "ln|bc/x|"),
+    Quantity("rating", Group.RATINGS, Element.CORRIDOR, "ln(rating)"),
+    Quantity("pd", Group.LOADS, Element.LOAD, "ln|p|"),
+    Quantity("qd", Group.LOADS, Element.LOAD, "ln|q/p|"),
+    Quantity("pmax", Group.LIMITS, Element.PLANT, "ln(pmax)"),
+    Quantity("pmin", Group.LIMITS, Element.PLANT, "ln|pmin/pmax|"),
+    Quantity("qmax", Group.LIMITS, Element.PLANT, "ln|qmax/pmax|"),
+    Quantity("qmin", Group.LIMITS, Element.PLANT, "ln|qmin/pmax|"),
+    Quantity("cost", Group.COSTS, Element.PLANT, "ln of a cost curve's first coefficient, ln of the others over it"),
+)
+"""In the order in which they are drawn; the first that an element has is the one that the others are ratios to."""
+PLACE = {quantity.name: index for index, quantity in enumerate(QUANTITIES)}
+
+
+class Ratings(StrEnum):
+    """In which coordinate ratings are protected. Which is right depends on how ratings were made, which must be known
+    without looking at them: a rating made from its impedance tells that unless it moves with it."""
+
+    OWN = "own"
+    WITH_IMPEDANCE = "with-impedance"
+
+
+@dataclass(frozen=True)
+class Protection:
+    """α of every protected group, and how ratings and costs are taken."""
+
+    alpha: Mapping[Group, float]
+    ratings: Ratings = Ratings.OWN
+    classes: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.alpha:
+            raise PrivacyError(f"nothing is protected; choose from {', '.join(Group)}")
+        object.__setattr__(self, "alpha", {group: self.alpha[group] for group in Group if group in self.alpha})
+
+    def __contains__(self, group: object) -> bool:
+        return group in self.alpha
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The protected groups, in their order."""
+        return tuple(self.alpha)
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """Whose numbers are protected."""
+        return tuple(dict.fromkeys(one.element for one in QUANTITIES if one.group in self.alpha))
+
+    @property
+    def only_lines(self) -> bool:
+        """Is it what `log` protects?"""
+        return self.groups == (Group.LINES,)
+
+
+def group(name: str) -> Group:
+    """A group by its name."""
+    try:
+        return Group(name.strip().lower())
+    except ValueError:
+        raise PrivacyError(f"there is no group '{name}' to protect; choose from {', '.join(Group)}, or all") from None
