@@ -139,7 +139,7 @@ def test_a_widened_box_is_the_one_that_is_certified(tmp_path: Path) -> None:
         def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
             lines = LineParameters(8 * self.noisy.g, 8 * self.noisy.b, self.noisy.bc)
             point = gv.solve_opf(Network(self.grid, lines)).require().point
-            return Repair(lines, (point,), "projected", 0, self.widening, 1)
+            return Repair(Network(self.grid, lines), (point,), "projected", 0, self.widening, 1)
 
         widening = 10.0
 
@@ -387,7 +387,7 @@ def test_losses_of_an_estimate_are_all_that_is_generated_and_not_used() -> None:
     grid, model = network.grid, opf_model(network.grid)
     noisy = mechanism("log").perturb(split(network), 1.0, 0.001, SeededNoise(1))
     demand = Demand(grid.buses.pd, grid.buses.qd)
-    solved = Solved(noisy.lines, [solve_opf(model, noisy.lines, demand).require()])
+    solved = Solved(Network(grid, noisy.lines), [solve_opf(model, noisy.lines, demand).require()])
     found = estimate(model, noisy, [demand], solved, lambda: None, shrink_lines(grid, noisy), 1.0)
     point = solved.optima[0].point
     assert found.losses is not None and len(found.losses) == 1
@@ -407,11 +407,10 @@ def test_ratings_that_are_certain_are_certain() -> None:
 def test_a_parameter_that_is_zero_in_its_box_may_not_be_another(case14: tuple[Network, NoisyLines]) -> None:
     network, noisy = case14
     lines = noisy.lines
-    assert bounds_check(network.grid, lines, noisy, 50.0).passed
+    assert bounds_check(network.grid, Network(network.grid, lines), noisy, 50.0).passed
     none = int(np.flatnonzero(lines.bc == 0)[0])
-    assert not bounds_check(
-        network.grid, replace(lines, bc=lines.bc + 0.1 * np.eye(network.grid.n_line)[none]), noisy, 50.0
-    ).passed
+    more = replace(lines, bc=lines.bc + 0.1 * np.eye(network.grid.n_line)[none])
+    assert not bounds_check(network.grid, Network(network.grid, more), noisy, 50.0).passed
 
 
 def test_nothing_is_noised_to_nothing() -> None:
@@ -473,7 +472,7 @@ def test_piecewise_costs_bound_a_projection(tiny: Bend) -> None:
     cost = gv.solve_opf(network).require().cost
     public = [Snapshot(grid.buses.pd, grid.buses.qd, cost)]
     model = projection(grid, box, public, [], keep_losses=False)
-    (start, *_) = starts(model, box, None, box.lines(box.target))
+    (start, *_) = starts(model, box, None, box.network(box.target))
     outcome = project(model, box, public, Fidelity(0.01), [Aim(0.01, 0.01)], start, Effort(0.0))
     assert outcome.status is Status.OPTIMAL
     assert grid.cost_p.total(outcome.x[model.flows[0].pg]) <= 1.0101 * cost

@@ -135,10 +135,10 @@ def test_distances_of_costs(network: Network) -> None:
 def test_cuts_keep_a_cost_from_falling_below(network: Network, noisy: NoisyLines) -> None:
     """At the lines where it was found, a cut demands what the promise lacks; slopes are the cost's own."""
     model, box = opf_model(network.grid), parameter_box(network.grid, noisy, 50.0)
-    lines = noisy.lines
+    lines, world = noisy.lines, Network(network.grid, noisy.lines)
     optimum = solve_opf(model, lines).require()
     costs = optimum.cost * 1.05, optimum.cost * 0.95, optimum.cost * 1.009
-    (cut,) = cuts(network.grid, box, lines, [optimum] * 3, promise(network, *costs))
+    (cut,) = cuts(box, world, [optimum] * 3, promise(network, *costs))
     gradient = np.zeros(len(box.target))
     values = lines.g, lines.b, lines.bc
     for row, columns, value in zip(cost_gradient(network.grid, lines, optimum), box.columns, values, strict=True):
@@ -146,26 +146,26 @@ def test_cuts_keep_a_cost_from_falling_below(network: Network, noisy: NoisyLines
             gradient[column] += row[k] * value[k]  # per logarithm
     size = np.abs(gradient).max()
     assert cut.gradient == pytest.approx(gradient / size) and np.abs(cut.gradient).max() == pytest.approx(1.0)
-    current = box.parameters(lines)
+    current = box.parameters(world)
     lacks = costs[0] * (1 - 0.9 * 0.01) - optimum.cost
     assert (cut.floor - cut.gradient @ current) * size == pytest.approx(lacks)
     assert box.lines(current).b == pytest.approx(lines.b) and box.lines(current).bc == pytest.approx(lines.bc)
-    found = slopes(network.grid, box, lines, [optimum], promise(network, costs[0]))
+    found = slopes(box, world, [optimum], promise(network, costs[0]))
     assert found[0] == pytest.approx(gradient / costs[0])
-    assert cuts(network.grid, box, lines, [optimum] * 2, promise(network, *costs[1:])) == []
+    assert cuts(box, world, [optimum] * 2, promise(network, *costs[1:])) == []
 
 
 def test_outside_of_a_box_is_relative_to_its_ends(network: Network, noisy: NoisyLines) -> None:
     box = parameter_box(network.grid, noisy, 2.0)
-    assert box.outside(box.lines(box.low)) <= 1e-12 and box.outside(box.lines(box.high)) <= 1e-12
-    assert box.outside(noisy.lines) == 0.0
+    assert box.outside(box.network(box.low)) <= 1e-12 and box.outside(box.network(box.high)) <= 1e-12
+    assert box.outside(Network(network.grid, noisy.lines)) == 0.0
     flipped = LineParameters(noisy.g, -noisy.b, noisy.bc)
-    assert box.outside(flipped) == np.inf  # no multiple of its base
+    assert box.outside(Network(network.grid, flipped)) == np.inf  # no multiple of its base
     column = int(np.flatnonzero(box.low < box.high)[0])
     for end, sign in ((box.low, -1.0), (box.high, 1.0)):
         values = box.target.copy()
         values[column] = end[column] + sign * 0.25
-        assert box.outside(box.lines(values)) == pytest.approx(0.25)
+        assert box.outside(box.network(values)) == pytest.approx(0.25)
 
 
 def test_trials_take_turns(network: Network, noisy: NoisyLines) -> None:
@@ -176,9 +176,9 @@ def test_trials_take_turns(network: Network, noisy: NoisyLines) -> None:
         assert [one.near is None for one in mend.in_turn(drawn, shrunk, fidelity)] == order
     box = parameter_box(network.grid, noisy, 50.0)
     drawn = drawn_trial(network.grid, noisy, 50.0)
-    assert drawn.lines.b == pytest.approx(box.lines(box.target).b, rel=1e-7)
+    assert drawn.network.lines.b == pytest.approx(box.lines(box.target).b, rel=1e-7)
     trial, by = shrunk_trial(network.grid, noisy, 50.0)
-    assert trial.near is by.lines and trial.lines.b == pytest.approx(by.lines.b, rel=1e-7)
+    assert trial.near is by.lines and trial.network.lines.b == pytest.approx(by.lines.b, rel=1e-7)
 
 
 def test_a_trial_solves_each_demand_once_and_ends_at_the_first_failure(network: Network, noisy: NoisyLines) -> None:
@@ -196,7 +196,7 @@ def test_demands_are_solved_the_heaviest_first_and_given_back_in_their_order(net
     grid, seen = network.grid, list[float]()
 
     class Fake:
-        lines = network.lines
+        network = network
 
         def optima(self, demands: list[Demand]) -> list[Any]:
             seen.extend(float(one.pd.sum()) for one in demands)
@@ -317,7 +317,7 @@ def test_slopes_of_conductances(network: Network) -> None:
     demands = [Demand(share * grid.buses.pd, share * grid.buses.qd) for share in (1.0, 0.9)]
     group = conductance_groups(grid, noisy.lines, ~noisy.protected)
     drawn, lossless, ratio = conductances(grid, noisy.lines, group)
-    solved = Solved(noisy.lines, [solve_opf(model, noisy.lines, one).require() for one in demands])
+    solved = Solved(Network(grid, noisy.lines), [solve_opf(model, noisy.lines, one).require() for one in demands])
     slopes = mean_slopes(model, noisy, solved)
 
     def mean(values: Any) -> float:
@@ -345,7 +345,7 @@ def test_the_correction_of_an_estimate_is_small(network: Network) -> None:
     grid, model = network.grid, opf_model(network.grid)
     noisy = mechanism("log").perturb(split(network), 1.0, 0.05, SeededNoise(3))
     demand = Demand(grid.buses.pd, grid.buses.qd)
-    solved = Solved(noisy.lines, [solve_opf(model, noisy.lines, demand).require()])
+    solved = Solved(Network(grid, noisy.lines), [solve_opf(model, noisy.lines, demand).require()])
     by = shrink_lines(grid, noisy)
     (shape,) = surcharges(grid, [demand], [solved.optima[0].cost])
     for sign in (1.0, -1.0):
@@ -361,12 +361,12 @@ def test_the_correction_of_an_estimate_is_small(network: Network) -> None:
 def test_bounds_are_checked_relative_to_their_ends(network: Network, noisy: NoisyLines) -> None:
     grid = network.grid
     box = parameter_box(grid, noisy, 2.0)
-    inside_ = box.lines(box.target)
+    inside_ = box.network(box.target)
     assert bounds_check(grid, inside_, noisy, 2.0).passed
     for k, sign in ((0, 1.0), (5, -1.0)):
         values = box.target.copy()
         values[k] = box.high[k] + 0.25 if sign > 0 else box.low[k] - 0.25
-        check = bounds_check(grid, box.lines(values), noisy, 2.0)
+        check = bounds_check(grid, box.network(values), noisy, 2.0)
         assert (check.kind, check.passed) == (CheckKind.BOUNDS, False) and check.value == pytest.approx(0.25)
     groups = int(noisy.group.max()) + 1
     columns = parameter_columns(noisy)

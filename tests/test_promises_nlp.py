@@ -387,6 +387,6 @@ def test_released_parameters_have_nine_digits() -> None:
     assert significant(values, 9).tolist() == [1.23456789, -0.000123456789, 0.0, 10.0]
     network = gv.load("case14")
     noisy = LineParameters(network.lines.g * np.pi, network.lines.b * np.pi, network.lines.bc * np.pi)
-    again = rounded(noisy)
+    again = rounded(Network(network.grid, noisy)).lines
     for before, after in zip((*noisy.impedance(), noisy.bc), (*again.impedance(), again.bc), strict=True):
         assert after == pytest.approx(before, rel=6e-9) and after == pytest.approx(significant(before, 9), rel=1e-13)

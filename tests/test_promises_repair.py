@@ -118,7 +118,7 @@ def test_a_projection_keeps_its_conditions_and_its_room(room: float, share: floa
     cut = Cut(np.eye(len(box.target))[0], float(box.target[0]) + 0.05)
     model = projection(grid, box, snapshots, [cut], keep_losses=True)
     aim, fidelity = [Aim(0.004, 0.002)], Fidelity(0.01, loss_within=1.02)
-    (first, *_) = starts(model, box, None, box.lines(box.target))
+    (first, *_) = starts(model, box, None, box.network(box.target))
     outcome = project(model, box, snapshots, fidelity, aim, first, Effort(room))
     assert outcome.status is gv.Status.OPTIMAL
     y, flow = outcome.x[model.parameters], model.flows[0]
@@ -146,7 +146,7 @@ def test_where_projections_begin() -> None:
     box = parameter_box(grid, mechanism("log").perturb(split(network), 1.0, 0.3, SeededNoise(2)), 50.0)
     snapshots = [Snapshot(grid.buses.pd, grid.buses.qd, point.cost)]
     model = projection(grid, box, snapshots, [], keep_losses=False)
-    mine, other = box.target + 0.01, box.lines(box.target + 0.2)
+    mine, other = box.target + 0.01, box.network(box.target + 0.2)
     begun = starts(model, box, (mine, [point]), other, [point])
     near, known, midway, target = begun
     flow = model.flows[0]
@@ -231,7 +231,7 @@ def test_the_spread_of_an_estimate_is_that_of_all_its_noise() -> None:
     demand = Demand(grid.buses.pd, grid.buses.qd)
     noisy = mechanism("log").perturb(split(network), 1.0, 0.02, SeededNoise(1))
     model, by = opf_model(grid), shrink_lines(grid, noisy)
-    solved = Solved(noisy.lines, [solve_opf(model, noisy.lines, demand).require()])
+    solved = Solved(Network(grid, noisy.lines), [solve_opf(model, noisy.lines, demand).require()])
     found = estimate(model, noisy, [demand], solved, lambda: None, by, float("inf"))
     assert found.own is not None
     assert found.shrunk is not None

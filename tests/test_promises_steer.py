@@ -10,8 +10,7 @@ import pytest
 
 import gridveil as gv
 from gridveil.arrays import FloatArray
-from gridveil.grid import LineParameters
-from gridveil.nlp.opf import opf_model
+from gridveil.grid import Network
 from gridveil.repair import cost_steps
 from gridveil.repair import search as search_module
 from gridveil.repair.bounds import Box
@@ -85,27 +84,28 @@ class Planes:
     def __init__(self, planes: Any, heights: Any, tolerance: float, begin: Any, monkeypatch: Any) -> None:
         self.planes, self.heights = np.array(planes), np.array(heights)
         self.tolerance, self.begin = np.array([tolerance]), np.array(begin)
-        self.seen: list[LineParameters] = []
+        self.seen: list[Network] = []
         self.ends = np.inf
         wide, zero = np.full(3, 9.0), np.zeros(3)
-        self.box = Box(np.array([[0], [1], [2]]), self.begin, -wide, wide, zero, np.ones(3))
-        monkeypatch.setattr(cost_steps, "tried", lambda model, lines, _: self.at(lines))
-        monkeypatch.setattr(search_module, "tried", lambda model, lines, _: self.at(lines))
+        grid: Any = None
+        self.box = Box(grid, None, np.array([[0], [1], [2]]), self.begin, -wide, wide, zero, np.ones(3))
+        monkeypatch.setattr(cost_steps, "tried", lambda model, network, _: self.at(network))
+        monkeypatch.setattr(search_module, "tried", lambda model, network, _: self.at(network))
         monkeypatch.setattr(search_module, "_loaded", lambda *_: [])
         for module in (cost_steps, search_module):
             monkeypatch.setattr(module, "slopes", self.slopes)
 
-    def values(self, lines: LineParameters) -> FloatArray:
-        return np.asarray(self.heights + self.planes @ self.box.parameters(lines))
+    def values(self, network: Network) -> FloatArray:
+        return np.asarray(self.heights + self.planes @ self.box.parameters(network))
 
-    def at(self, lines: LineParameters) -> Any:
-        self.seen.append(lines)
-        height = self.values(lines).max()
+    def at(self, network: Network) -> Any:
+        self.seen.append(network)
+        height = self.values(network).max()
         optima: list[Any] = [SimpleNamespace(away=height)] if height <= self.ends else []
-        return Tried(lines, optima)
+        return Tried(network, optima)
 
-    def slopes(self, _: Any, __: Any, lines: LineParameters, *___: Any) -> FloatArray:
-        return np.asarray(self.planes[[int(np.argmax(self.values(lines)))]])
+    def slopes(self, _: Any, network: Network, *__: Any) -> FloatArray:
+        return np.asarray(self.planes[[int(np.argmax(self.values(network)))]])
 
     def away(self, optima: Any) -> FloatArray:
         return np.array([one.away for one in optima])
@@ -126,18 +126,18 @@ MODEL: Any = SimpleNamespace(grid=None)
 def test_steering_learns_from_a_kink(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cost is the larger of two planes: the first step falls on the other one, and the second knows both."""
     one: Any = Planes([[-1.0, -0.1, 0.0], [3.0, -1.0, 0.0]], [0.5, -0.3], 0.1, [2.0, -3.0, 0.5], monkeypatch)
-    found = steer(MODEL, one.box, one.at(one.box.lines(np.zeros(3))), one, 2)
+    found = steer(MODEL, one.box, one.at(one.box.network(np.zeros(3))), one, 2)
     assert one.values(one.seen[1]).max() > 0.1  # beyond the kink
     assert one.kept(found.optima)
-    assert one.values(found.lines) == pytest.approx([INSIDE * 0.1] * 2)
+    assert one.values(found.network) == pytest.approx([INSIDE * 0.1] * 2)
 
 
 def test_a_step_that_helps_is_followed_by_a_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cost that answers half as much as its slope says: each step goes half of what is left, and none twice as far."""
     one: Any = Planes([[1.0, 0.0, 0.0]], [0.05], 0.01, [2.0, -3.0, 0.5], monkeypatch)
     monkeypatch.setattr(cost_steps, "slopes", lambda *_: np.array([[2.0, 0.0, 0.0]]))
-    steer(MODEL, one.box, one.at(one.box.lines(np.zeros(3))), one, 20)
-    steps = np.diff([one.box.parameters(lines)[0] for lines in one.seen])
+    steer(MODEL, one.box, one.at(one.box.network(np.zeros(3))), one, 20)
+    steps = np.diff([one.box.parameters(network)[0] for network in one.seen])
     assert len(steps) >= 4 and steps[0] == pytest.approx(-(0.05 - 0.008) / 2)
     assert steps[1:] == pytest.approx(0.5 * steps[:-1])
 
@@ -145,9 +145,9 @@ def test_a_step_that_helps_is_followed_by_a_whole_one(monkeypatch: pytest.Monkey
 def test_a_step_to_no_dispatch_is_halved_and_then_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     one: Any = Planes([[-1.0, 0.0, 0.0]], [-0.05], 0.01, [2.0, -3.0, 0.5], monkeypatch)
     one.ends = -0.05 + 1e-12
-    begin = one.at(one.box.lines(np.zeros(3)))
+    begin = one.at(one.box.network(np.zeros(3)))
     assert steer(MODEL, one.box, begin, one, 20) is begin  # the best there is
-    steps = [one.box.parameters(lines)[0] for lines in one.seen[1:]]
+    steps = [one.box.parameters(network)[0] for network in one.seen[1:]]
     assert steps == pytest.approx([-0.042, -0.021, -0.0105])  # what lies at the edge is soon left
     one.ends, one.seen[:] = -0.03, []
     found = steer(MODEL, one.box, begin, one, 20)
@@ -157,21 +157,21 @@ def test_a_step_to_no_dispatch_is_halved_and_then_given_up(monkeypatch: pytest.M
 def test_rays_see_what_slopes_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Flat where it begins, and steep from somewhere on: slopes lead nowhere, a bracket leads there."""
     one: Any = Planes([[0.0, 0.0, 0.0], [0.0, 0.0, 4.0]], [-0.3, -1.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
-    begin = one.at(one.box.lines(np.zeros(3)))
+    begin = one.at(one.box.network(np.zeros(3)))
     assert not one.kept(steer(MODEL, one.box, begin, one, 20).optima)
     found = search(MODEL, one.box, begin, one, [], 200)
     assert one.kept(found.optima)
-    assert one.box.parameters(found.lines)[2] == pytest.approx(1.5 / 4.0, abs=0.02)  # by the charging alone
-    assert found.lines.g == pytest.approx([2.0]) and found.lines.b == pytest.approx([-3.0])
+    assert one.box.parameters(found.network)[2] == pytest.approx(1.5 / 4.0, abs=0.02)  # by the charging alone
+    assert found.network.lines.g == pytest.approx([2.0]) and found.network.lines.b == pytest.approx([-3.0])
     assert len(one.seen) < 40
-    assert all(one.box.outside(lines) <= 1e-9 for lines in one.seen)
+    assert all(one.box.outside(network) <= 1e-9 for network in one.seen)
 
 
 def test_rays_come_as_near_as_there_is_a_dispatch(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cost that ends before it is dear enough: the best of all rays is given back, and no worse than the beginning."""
     one: Any = Planes([[0.0, 0.0, 0.0], [0.0, 0.0, 4.0]], [-0.3, -1.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
     one.ends = -0.1
-    begin = one.at(one.box.lines(np.zeros(3)))
+    begin = one.at(one.box.network(np.zeros(3)))
     found = search(MODEL, one.box, begin, one, [], 200)
     assert not one.kept(found.optima)
     assert -0.3 < float(one.away(found.optima)[0]) <= -0.1
@@ -186,18 +186,18 @@ def test_rays_come_as_near_as_there_is_a_dispatch(monkeypatch: pytest.MonkeyPatc
 
 def test_the_way_to_another_network_is_a_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     one: Any = Planes([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [-0.3, -0.5], 0.02, [2.0, -3.0, 0.5], monkeypatch)
-    other = one.box.lines(np.array([1.0, 0.0, 0.0]))
-    begin = one.at(one.box.lines(np.zeros(3)))
+    other = one.box.network(np.array([1.0, 0.0, 0.0]))
+    begin = one.at(one.box.network(np.zeros(3)))
     found = search(MODEL, one.box, begin, one, [other], 200)
-    assert one.kept(found.optima) and one.box.parameters(found.lines)[0] == pytest.approx(0.5, abs=0.03)
+    assert one.kept(found.optima) and one.box.parameters(found.network)[0] == pytest.approx(0.5, abs=0.03)
 
 
 def test_a_loaded_line_that_is_made_stiffer_is_a_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     one: Any = Planes([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [-0.3, -0.8], 0.02, [2.0, -3.0, 0.5], monkeypatch)
     monkeypatch.setattr(search_module, "_loaded", lambda *_: [0])
-    found = search(MODEL, one.box, one.at(one.box.lines(np.zeros(3))), one, [], 1)
+    found = search(MODEL, one.box, one.at(one.box.network(np.zeros(3))), one, [], 1)
     assert one.kept(found.optima)
-    moved = one.box.parameters(found.lines)
+    moved = one.box.parameters(found.network)
     assert moved == pytest.approx([0.4, 0.4, 0.0], abs=0.02)  # both admittances alike, no charging
 
 
@@ -208,7 +208,7 @@ def test_the_most_loaded_lines_come_first_but_those_that_bind() -> None:
     loading = np.maximum(np.hypot(point.pf, point.qf), np.hypot(point.pt, point.qt)) / rating
     binding = np.flatnonzero(loading > 0.999)
     promise = Promise.of([Snapshot(network.grid.buses.pd, network.grid.buses.qd, 1.1 * optimum.cost)], Fidelity(0.01))
-    found = search_module._loaded(opf_model(network.grid), Tried(network.lines, [optimum]), promise)
+    found = search_module._loaded(Tried(network, [optimum]), promise)
     assert len(binding) > 0 and not set(found) & set(binding.tolist())
     assert len(found) == min(search_module.LOADED, len(loading) - len(binding))
     assert np.all(np.diff(loading[found]) <= 0) and loading[found[0]] == loading[loading <= 0.999].max()

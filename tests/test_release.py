@@ -90,7 +90,7 @@ def leaky(truth: LineParameters) -> type[Workshop]:
             made = super().repair(snapshots, patient=patient)
             mixed = LineParameters(*(0.9 * getattr(made.lines, n) + 0.1 * getattr(truth, n) for n in ("g", "b", "bc")))
             point = gv.solve_opf(Network(self.grid, mixed)).require().point
-            return replace(made, lines=mixed, points=(point,))
+            return replace(made, network=Network(self.grid, mixed), points=(point,))
 
     return Leaking
 
@@ -331,7 +331,8 @@ def test_failures_say_what_was_spent(tmp_path: Path) -> None:
     class Wrong(Workshop):
         def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
             made = super().repair(snapshots, patient=patient)
-            return replace(made, lines=LineParameters(2 * made.lines.g, 2 * made.lines.b, made.lines.bc))
+            doubled = LineParameters(2 * made.lines.g, 2 * made.lines.b, made.lines.bc)
+            return replace(made, network=Network(self.grid, doubled))
 
     with pytest.raises(Spent, match="balance residual") as failed:
         release(split(gv.load("case5")), DECLARED, book, workshop=Wrong)

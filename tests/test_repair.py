@@ -65,7 +65,7 @@ def test_promises_hold(name: str, method: str, alpha: float, seed: int) -> None:
     result = repair(grid, noisy, facts, fidelity)
     alone = tuple(np.flatnonzero(~noisy.protected).tolist())
     assert certify(grid, result.lines, result.points, facts, fidelity, alone).failed == ()
-    assert bounds_check(grid, result.lines, noisy, 50 * result.widening).passed
+    assert bounds_check(grid, result.network, noisy, 50 * result.widening).passed
     # towards the true, unrounded cost too
     true = gv.solve_opf(network).cost
     assert abs(gv.solve_opf(Network(grid, result.lines)).cost / true - 1) <= 0.01
@@ -205,7 +205,7 @@ def test_wire_is_exact_and_refuses_secrets() -> None:
 def test_rounding() -> None:
     assert significant(138415.56, 4) == 138400.0
     assert significant(-0.00123456, 2) == -0.0012
-    lines = rounded(gv.load("case39").lines)
+    lines = rounded(gv.load("case39")).lines
     x = lines.impedance()[1]
     assert [float(f"{value:.8e}") for value in x] == pytest.approx(x, rel=1e-12)
 
@@ -230,4 +230,4 @@ def test_planted_bugs_fail_the_certificate() -> None:
     assert "corridor" in failed(replace(result.lines, b=b))
     assert "balance" in failed(replace(result.lines, b=b))
     assert "re-optimised" in failed(result.lines, cost=1.02)
-    assert not bounds_check(grid, replace(result.lines, b=200 * result.lines.b), noisy, 50.0).passed
+    assert not bounds_check(grid, Network(grid, replace(result.lines, b=200 * result.lines.b)), noisy, 50.0).passed

@@ -173,6 +173,27 @@ class DistanceBlock(Block):
         np.multiply(2.0 * weight[0], state[1], out=out[0])
 
 
+class GrowthBlock(Block):
+    """c·e^(k·u) of a column u, each added to as many rows as there are rows of `rows`; `numbers` are the c, (m, n)."""
+
+    def __init__(self, name: str, columns: IntArray, power: float, rows: IntArray) -> None:
+        self.name, self.columns, self.power = name, columns, power
+        self.rows = rows
+        self.locals = [[(columns, 1.0)]]
+        self.pairs = [(0, 0)]
+        self.depends = np.ones((len(rows), 1), dtype=bool)
+
+    def values(self, x: FloatArray, numbers: Any, out: FloatArray) -> Any:
+        np.multiply(numbers, np.exp(self.power * x[self.columns]), out=out)
+        return out.copy()
+
+    def gradients(self, state: Any, out: FloatArray) -> None:
+        np.multiply(self.power, state, out=out[:, 0])
+
+    def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
+        np.multiply(self.power**2, np.sum(weight * state, axis=0), out=out[0])
+
+
 class PolynomialBlock(Block):
     """Σ_k c[i, k]·xᵏ for k ≥ 2: the curved part of a polynomial; the rest of it is linear and belongs to the matrix."""
 

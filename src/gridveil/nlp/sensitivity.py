@@ -1,4 +1,4 @@
-"""How the optimal dispatch cost answers to the line parameters: ∂φ/∂(g, b, bc) from the multipliers of a solved AC-OPF.
+"""How the optimal dispatch cost answers to a network's numbers, from the multipliers of a solved AC-OPF.
 
 At an optimum the derivative of the value function is that of the Lagrangian with the point held fixed. Line parameters
 enter it through the flows alone: those in the balance of both ends, and the squared ones in the ratings.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.grid.network import LineParameters, PublicGrid
+from gridveil.grid.network import LineParameters, OperatingPoint, PublicGrid
 from gridveil.nlp import line_flow
 from gridveil.nlp.opf import Solution
 
@@ -33,3 +33,32 @@ def cost_gradient(grid: PublicGrid, lines: LineParameters, solution: Solution) -
     )
     result: FloatArray = np.einsum("kn,kpn->pn", weight, gradient[:, line_flow.VOLTAGE_LOCALS :])
     return result
+
+
+def number_gradients(grid: PublicGrid, solution: Solution) -> dict[str, FloatArray]:
+    """∂cost/∂ln v of ratings, loads and limits, by line, bus and unit; 0 where there is none."""
+    multiplier, point = solution.multipliers, solution.point
+    flow, units = multiplier["rating_from"] + multiplier["rating_to"], grid.generators
+    served = _demand(grid, point)
+    found = {
+        "rating": -2.0 * flow * np.where(np.isfinite(grid.lines.rating), grid.lines.rating, 0.0),
+        "pd": multiplier["balance_p"] * served[0],
+        "qd": multiplier["balance_q"] * served[1],
+    }
+    for name, limit in (("pmax", "pg_upper"), ("qmax", "qg_upper"), ("pmin", "pg_lower"), ("qmin", "qg_lower")):
+        values = getattr(units, name)
+        size = np.where(np.isfinite(values), values, 0.0)
+        found[name] = (-1.0 if name.endswith("max") else 1.0) * multiplier[limit] * size
+    return found
+
+
+def _demand(grid: PublicGrid, point: OperatingPoint) -> tuple[FloatArray, FloatArray]:
+    """What a point serves at every bus: what comes in less what goes out."""
+    ends, square = grid.lines, point.vm**2
+    active, reactive = -square * grid.buses.gs, square * grid.buses.bs
+    np.add.at(active, grid.generators.bus, point.pg)
+    np.add.at(reactive, grid.generators.bus, point.qg)
+    for at, p, q in ((ends.bus_from, point.pf, point.qf), (ends.bus_to, point.pt, point.qt)):
+        np.subtract.at(active, at, p)
+        np.subtract.at(reactive, at, q)
+    return active, reactive

@@ -174,7 +174,7 @@ def finished(
     certificate = certify(
         again.grid, again.lines, result.points, snapshots, plan.fidelity, bare, result.multipliers
     )  # fmt: skip
-    in_bounds = bounds_check(again.grid, again.lines, public.noisy, plan.bound_factor * result.widening)
+    in_bounds = bounds_check(public.grid, again, public.noisy, plan.bound_factor * result.widening)
     certificate = replace(certificate, checks=(*certificate.checks, in_bounds), truth=true_cost(public.facts))
     if not certificate.passed:
         raise CertificateFailed(

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
+import numpy as np
+
 from gridveil.arrays import FloatArray
-from gridveil.grid import LineParameters, PublicGrid
+from gridveil.grid import Network, PublicGrid
 from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import WIDE, WIDENING, Box, likely_widening, parameter_box
 from gridveil.repair.cost_slopes import cuts
 from gridveil.repair.cost_steps import Tried, steer, tried
 from gridveil.repair.judge import EQUAL
+from gridveil.repair.level import scaled, scaled_optimum
 from gridveil.repair.projection import Aim, Cut, Effort, Points, project, projection, starts
 from gridveil.repair.promise import Promise, Verdict
 from gridveil.repair.search import search
@@ -57,7 +60,7 @@ class Bench:
 
     def near_it(self) -> Repair | None:
         """The network as it is, steered, or projected in the box that it lies in by all likelihood."""
-        before = Tried(self.trial.lines, self.trial.optima(self.promise.demands))
+        before = Tried(self.trial.network, self.trial.optima(self.promise.demands))
         aimed = self.promise.aimed()
         verdict = aimed.verdict(before.optima)
         as_it_is = "as drawn" if self.trial.near is None else "as shrunk"
@@ -71,7 +74,7 @@ class Bench:
                 return self._result(steered, as_it_is if steered is before else "steered")
         # Feasible but too cheap: projecting it would change nothing but the dispatch, so cut at once.
         if verdict is Verdict.CHEAP:
-            self.cuts = cuts(self.grid, self.trial.box, *before, aimed)
+            self.cuts = cuts(self.trial.box, *before, aimed)
         if solved:
             self.as_it_is = before
             self.left.append((self.trial.box, before))
@@ -82,6 +85,21 @@ class Bench:
         from the nearest one that has a dispatch, at whatever cost."""
         found = self._in_likely(ROOMY, self.promise) if self.edge else None
         return found or self._from_nearest()
+
+    def levelled(self) -> Repair | None:
+        """Where costs were drawn: what has a dispatch, brought to its cost by one factor on all of them. Optima stay
+        where they are. It comes late, for the nearest network with a dispatch is congested."""
+        if not self.noisy.costs or not isfinite(self.promise.fidelity.beta):
+            return None
+        return next(filter(None, (self._at_level(found) for _, found in self._best_left())), None)
+
+    def _at_level(self, found: Tried) -> Repair | None:
+        ratio = self.promise.costs / [one.cost for one in found.optima]
+        if ratio.min(initial=inf) <= 0:
+            return None
+        level = float(np.sqrt(ratio.min() * ratio.max()))
+        there = Tried(scaled(found.network, level), [scaled_optimum(one, level) for one in found.optima])
+        return self._result(there, "projected") if self.promise.kept(there.optima) else None
 
     def along_rays(self) -> Repair | None:
         """From the best of what was left at a wrong cost, while that is cheap."""
@@ -101,7 +119,7 @@ class Bench:
             self.trial.nearest[self._key] = self._at_any_cost()
         found = None if self.from_nearest else self.trial.nearest[self._key]
         self.from_nearest = True
-        return None if found is None else self._steered(self._box(found.widening), Tried(found.lines, found.optima))
+        return None if found is None else self._steered(self._box(found.widening), Tried(found.network, found.optima))
 
     def _at_any_cost(self) -> Nearest | None:
         """Well inside its limits, if it can: from the edge no step leads on. Else with stiffer lines, or farther."""
@@ -115,16 +133,16 @@ class Bench:
 
     def _free(self, widening: float, effort: Effort) -> Nearest | None:
         """Projected at any cost."""
-        lines = self._project(self._box(widening), (), [Aim(inf, inf)] * len(self.promise.snapshots), None, effort)
-        if lines is None:
+        found = self._project(self._box(widening), (), [Aim(inf, inf)] * len(self.promise.snapshots), None, effort)
+        if found is None:
             return None
-        optima = solve_all(self.trial.model, lines, self.promise.demands, thorough())
-        return Nearest(widening, lines, optima) if self.promise.solved(optima) else None
+        optima = solve_all(self.trial.model, found, self.promise.demands, thorough())
+        return Nearest(widening, found, optima) if self.promise.solved(optima) else None
 
     def _stiffer(self, widening: float) -> Nearest | None:
         box = self._box(widening)
         for factor in STIFFER:
-            found = tried(self.trial.model, box.lines(box.clip(box.stiffer(factor))), self.promise)
+            found = tried(self.trial.model, box.network(box.clip(box.stiffer(factor))), self.promise)
             if self.promise.solved(found.optima):
                 return Nearest(widening, *found)
         return None
@@ -142,7 +160,7 @@ class Bench:
         return self._in_box(self._box(self._likely), self.as_it_is, self.cuts, effort, wanted)
 
     def _along_rays(self, box: Box, begin: Tried, most: int = ALL_TRIALS) -> Repair | None:
-        better = search(self.trial.model, box, begin, self.promise, [box.lines(box.target), self.trial.lines], most)
+        better = search(self.trial.model, box, begin, self.promise, [box.network(box.target), self.trial.network], most)
         path = "steered" if begin is self.as_it_is else "projected"
         return self._result(better, path) if self.promise.kept(better.optima) else None
 
@@ -181,22 +199,22 @@ class Bench:
         made = list(first_cuts)
         last: Tried | None = None
         for _ in range(MOST_ROUNDS):
-            lines = self._project(box, made, aim, near, effort)
-            if lines is None:
+            network = self._project(box, made, aim, near, effort)
+            if network is None:
                 break
-            optima = solve_all(self.trial.model, lines, promise.demands, thorough())
+            optima = solve_all(self.trial.model, network, promise.demands, thorough())
             verdict = promise.verdict(optima)
             if verdict is Verdict.UNSOLVED:
                 self.edge = True
                 break
-            before, last = last, Tried(lines, optima)
+            before, last = last, Tried(network, optima)
             if verdict is Verdict.KEPT or (
                 before and promise.excess(optima) > PROGRESS * promise.excess(before.optima)
             ):
                 break
             if verdict is Verdict.CHEAP:
                 near = last
-                made += cuts(self.grid, box, lines, optima, promise)
+                made += cuts(box, network, optima, promise)
                 continue
             lowered = _lower(aim, promise.away(optima), promise)
             if lowered is None:
@@ -206,17 +224,17 @@ class Bench:
 
     def _project(
         self, box: Box, made: Sequence[Cut], aim: Sequence[Aim], near: Tried | None, effort: Effort
-    ) -> LineParameters | None:
-        """The nearest lines in the box, from the first start that finds them."""
+    ) -> Network | None:
+        """The nearest network in the box, from the first start that finds it."""
         fidelity, snapshots = self.promise.fidelity, self.promise.snapshots
         program = projection(self.grid, box, snapshots, made, fidelity.loss_within is not None)
-        own = None if near is None else (box.clip(box.parameters(near.lines)), [one.point for one in near.optima])
+        own = None if near is None else (box.clip(box.parameters(near.network)), [one.point for one in near.optima])
         most = effort.starts + (not self.noisy.relative and self.grid.n_bus >= MANY)
-        for start in starts(program, box, own, self.other.lines, self._others)[:most]:
+        for start in starts(program, box, own, self.other.network, self._others)[:most]:
             self.tries += 1
             outcome = project(program, box, snapshots, fidelity, aim, start, effort)
             if outcome.status is Status.OPTIMAL:
-                return rounded(box.lines(box.clip(outcome.x[program.parameters])))
+                return rounded(box.network(box.clip(outcome.x[program.parameters])))
         return None
 
     @property
@@ -253,15 +271,15 @@ class Bench:
 
     def _result(self, found: Tried, path: str, made: int = 0) -> Repair:
         """With the first box that has it."""
-        widening = next((one for one in WIDENING if self._inside(found.lines, one)), WIDENING[-1])
+        widening = next((one for one in WIDENING if self._inside(found.network, one)), WIDENING[-1])
         if not isfinite(self.promise.fidelity.beta):
-            self.trial.nearest[self._key] = Nearest(widening, found.lines, found.optima)
+            self.trial.nearest[self._key] = Nearest(widening, found.network, found.optima)
         points = tuple(one.point for one in found.optima)
         multipliers = tuple(one.end for one in found.optima)
-        return Repair(found.lines, points, path, made, widening, self.tries, multipliers)
+        return Repair(found.network, points, path, made, widening, self.tries, multipliers)
 
-    def _inside(self, lines: LineParameters, widening: float) -> bool:
-        return parameter_box(self.grid, self.noisy, self._factor(widening)).outside(lines) <= EQUAL
+    def _inside(self, network: Network, widening: float) -> bool:
+        return parameter_box(self.grid, self.noisy, self._factor(widening)).outside(network) <= EQUAL
 
 
 def _lower(aim: Sequence[Aim], away: FloatArray, promise: Promise) -> list[Aim] | None:

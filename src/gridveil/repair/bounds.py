@@ -1,4 +1,4 @@
-"""The box of released line parameters, from noisy data alone: (s4) and (s5) of the paper, as intervals of logarithms.
+"""The box of released parameters, from noisy data alone: (s4) and (s5) of the paper, as intervals of logarithms.
 
 A parameter is base·e^u, |u| ≤ ln(bound factor): signs and zeros cannot change, and half counts as much as twice. The
 base is the noisy mean of a line's voltage level where the mechanism has one, else its own noisy value. A box in which
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid import LineKind, LineParameters, PublicGrid
-from gridveil.wall.draw import NoisyLines
+from gridveil.grid import LineKind, LineParameters, Network, PublicGrid
+from gridveil.repair.moving import logarithms, moved
+from gridveil.wall.draw import Moving, NoisyLines
 
 WIDENING = (1.0, 10.0, 100.0, 1e3, 1e6)
 """Factors on the bound factor; the last is for noise that reaches so far."""
@@ -25,12 +26,15 @@ UNLIKELY = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Base, bounds, target and weight of the parameters, by parameter column: g and b per group, then bc.
+    """Base, bounds, target and weight of the parameters, by parameter column: g and b per group, bc, then what else
+    was drawn and moves.
 
     Bounds and target are logarithms of what a base is multiplied by; `columns` (3, n_line) says which columns a line
-    uses.
+    uses. Of the others the bases stand in `grid`.
     """
 
+    grid: PublicGrid
+    moving: Moving | None
     columns: IntArray
     base: FloatArray
     low: FloatArray
@@ -46,10 +50,20 @@ class Box:
         """What the parameters stand for, by column."""
         return self.base * np.exp(u)
 
+    @property
+    def others(self) -> slice:
+        """Columns of what is no line parameter."""
+        return slice(len(self.base) - (0 if self.moving is None else self.moving.table.size), len(self.base))
+
     def lines(self, u: FloatArray) -> LineParameters:
         """Line parameters from a vector of parameter columns."""
         g, b, bc = self.values(u)[self.columns]
         return LineParameters(g, b, bc)
+
+    def network(self, u: FloatArray) -> Network:
+        """The network that has these parameters."""
+        grid = self.grid if self.moving is None else moved(self.grid, self.moving, u[self.others])
+        return Network(grid, self.lines(u))
 
     def stiffer(self, factor: float) -> FloatArray:
         """The target with all admittances times a factor, and charging over it."""
@@ -58,16 +72,19 @@ class Box:
         result[self.columns[2]] -= np.log(factor)
         return result
 
-    def parameters(self, lines: LineParameters) -> FloatArray:
-        """The parameter columns of given lines; ±∞ and no number where no multiple of the base has their value."""
-        result = np.zeros(len(self.base))
+    def parameters(self, network: Network) -> FloatArray:
+        """The parameter columns of a network; ±∞ and no number where no multiple of the base has its value."""
+        lines, result = network.lines, self.base.copy()
         result[self.columns] = np.stack([lines.g, lines.b, lines.bc])
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(result == self.base, 0.0, np.log(result / self.base))
+            u = np.where(result == self.base, 0.0, np.log(result / self.base))
+            if self.moving is not None:
+                u[self.others] = logarithms(self.grid, self.moving, network.grid)
+        return u
 
-    def outside(self, lines: LineParameters) -> float:
-        """How far given lines lie outside, as logarithms: for small ones, relative to the ends of the box."""
-        u = self.parameters(lines)
+    def outside(self, network: Network) -> float:
+        """How far a network lies outside, as logarithms: for small ones, relative to the ends of the box."""
+        u = self.parameters(network)
         away = np.maximum(self.low - u, u - self.high)
         return float(np.max(np.where(np.isnan(away), np.inf, away), initial=0.0))
 
@@ -80,7 +97,7 @@ def parameter_columns(noisy: NoisyLines) -> IntArray:
 
 def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float, near: LineParameters | None = None) -> Box:
     """The box at one bound factor, around the noisy values; the target is these, or lines to stay `near`."""
-    columns = parameter_columns(noisy)
+    columns, moving = parameter_columns(noisy), noisy.moving
     size = int(columns.max(initial=-1)) + 1
     base, reach, target = (np.zeros(size) for _ in range(3))
     sign_g = np.where(grid.lines.kind == LineKind.NEGATIVE_RESISTANCE, -1.0, 1.0)
@@ -98,8 +115,15 @@ def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float, near: Line
         share = np.divide(aim, centre, out=np.zeros(len(aim)), where=moves)
         with np.errstate(divide="ignore"):  # what noise has taken through zero is aimed at the small end
             target[at] = np.where(moves, np.log(np.maximum(share, 0.0)), 0.0)
-    members = np.bincount(columns.ravel(), minlength=size).astype(np.float64)
-    return Box(columns, base, -reach, reach, np.clip(target, -reach, reach), members)
+    weight = np.bincount(columns.ravel(), minlength=size).astype(np.float64)
+    if moving is not None:
+        count = moving.table.size
+        base, target = np.append(base, np.ones(count)), np.append(target, np.zeros(count))
+        reach = np.append(reach, np.full(count, np.log(factor)))
+        # a change counts by how large it is beside the noise, which is as large as a group's α has it
+        unit = noisy.scale if np.any(noisy.protected) else float(moving.scale.max(initial=0.0))
+        weight = np.append(weight, (unit / moving.scale) ** 2)
+    return Box(grid, moving, columns, base, -reach, reach, np.clip(target, -reach, reach), weight)
 
 
 def likely_widening(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> float:
@@ -110,9 +134,11 @@ def likely_widening(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) ->
     if not noisy.relative:
         return WIDENING[0]
     box = parameter_box(grid, noisy, bound_factor)
-    drawn = np.count_nonzero(box.low < box.high)
+    others = np.zeros(0) if noisy.moving is None else noisy.moving.scale
+    lines = np.full(np.count_nonzero(box.low < box.high) - len(others), noisy.scale)
+    scale = np.concatenate([lines, others])
     for widening in WIDENING:
-        if drawn * (bound_factor * widening) ** (-1.0 / noisy.scale) <= UNLIKELY:
+        if np.sum((bound_factor * widening) ** (-1.0 / scale)) <= UNLIKELY:
             return widening
     return WIDENING[-1]
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gridveil.grid import LineParameters, Multipliers, OperatingPoint, PublicGrid
+from gridveil.grid import LineParameters, Multipliers, Network, OperatingPoint, PublicGrid
 from gridveil.nlp.opf import Near, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
@@ -53,7 +53,8 @@ def certify(
     return Certificate(tuple(checks), used=tuple(used))
 
 
-def bounds_check(grid: PublicGrid, lines: LineParameters, noisy: NoisyLines, factor: float) -> Check:
-    """How far the released parameters lie outside their box, relative to its ends; needs the noisy values."""
-    outside = parameter_box(grid, noisy, factor).outside(lines)
+def bounds_check(grid: PublicGrid, network: Network, noisy: NoisyLines, factor: float) -> Check:
+    """How far the released parameters lie outside their box, relative to its ends; needs the noisy values, those beside
+    the lines in a `grid`."""
+    outside = parameter_box(grid, noisy, factor).outside(network)
     return replace(at_most(CheckKind.BOUNDS, outside, EQUAL), basis=Basis.WORD)

@@ -14,7 +14,7 @@ from math import inf, sqrt
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.grid import LineParameters, PublicGrid
+from gridveil.grid import LineParameters, Network, PublicGrid
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.nlp.opf import OpfModel, Solution
 from gridveil.nlp.power_flow import Demand
@@ -32,7 +32,7 @@ _MOST = 0.02
 class Solved:
     """A network's optima at every step, or none if one of them has none."""
 
-    lines: LineParameters
+    network: Network
     optima: Sequence[Solution]
 
 
@@ -72,7 +72,7 @@ def estimate(
         return Estimate(None, mean, spread, tuple(shape.tolist()), losses)
     own, away = mean, by.told
     if noisy.relative:  # what ratings tell; and noise raises impedances on average
-        away = away + mean_shift(log_structure(model.grid, noisy.lines), (1.0 - by.odds) * noisy.scale**2)
+        away = away + mean_shift(log_structure(model.grid, noisy.lines, noisy.group), (1.0 - by.odds) * noisy.scale**2)
     own += float(np.clip(slopes @ away, -_MOST, _MOST))
     guess: float | None = mean + float(slopes @ by.moved)
     linear = float(((1.0 - by.odds) * variance).sum())
@@ -86,9 +86,10 @@ def estimate(
 
 def mean_slopes(model: OpfModel, noisy: NoisyLines, solved: Solved) -> FloatArray:
     """∂(mean of ln cost)/∂(every protected coordinate) at a solved network."""
-    gradient = np.mean([cost_gradient(model.grid, solved.lines, one) / abs(one.cost) for one in solved.optima], axis=0)
+    gradient = np.mean([cost_gradient(*solved.network, one) / abs(one.cost) for one in solved.optima], axis=0)
     if noisy.relative:
-        return log_slopes(log_structure(model.grid, solved.lines), solved.lines, gradient)
+        lines = solved.network.lines
+        return log_slopes(log_structure(model.grid, lines, noisy.group), lines, gradient)
     group = conductance_groups(model.grid, noisy.lines, ~noisy.protected)
     _, lossless, ratio = conductances(model.grid, noisy.lines, group)
     g, b = (np.bincount(group, np.where(noisy.protected, one, 0.0)) for one in gradient[:2])

@@ -6,6 +6,7 @@ subject to  power flow of every snapshot with u as variables    (s3), nlp.power_
             u in its box                                        (s4), (s5), repair.bounds
             φ_k + ∇φ_k·(u − u_k) ≥ floor_k                      value-function cuts, repair.repair
             losses within their factor                          if wanted
+            loads, ratings, limits that move; totals            if drawn, repair.moving_rows
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.grid import LineParameters, OperatingPoint, PublicGrid
+from gridveil.grid import Network, OperatingPoint, PublicGrid
 from gridveil.nlp import ipopt
 from gridveil.nlp.blocks import OBJECTIVE, DistanceBlock
 from gridveil.nlp.dispatch_cost import DispatchCost, dispatch_cost, set_cost_bounds, set_cost_start
@@ -25,6 +26,7 @@ from gridveil.nlp.power_flow import Demand, PowerFlow, inverse_ratings, power_fl
 from gridveil.nlp.problem import Layout, LinearTerms, Problem, build
 from gridveil.nlp.solver import Bounds, Outcome, Patience, SolverOptions, Start
 from gridveil.repair.bounds import Box
+from gridveil.repair.moving_rows import MovingRows, Totals, moving_rows, set_moving, totals
 from gridveil.repair.trial import LARGE
 from gridveil.wall.draw import Fidelity, Snapshot
 
@@ -79,6 +81,8 @@ class Projection:
     cost_rows: Sequence[int]
     loss_rows: Sequence[int]
     cuts: Sequence[Cut]
+    others: Sequence[MovingRows]
+    totals: Totals | None
 
 
 def projection(
@@ -89,7 +93,7 @@ def projection(
     parameters = variables.add("parameters", len(box.target))
     blocks: list[object] = [DistanceBlock("distance", parameters, OBJECTIVE)]
     linear: list[LinearTerms] = []
-    flows, costs, cost_rows, loss_rows = [], [], [], []
+    flows, costs, cost_rows, loss_rows, others = [], [], [], [], []
     for step, snapshot in enumerate(snapshots):
         name = f"_{step}"
         flow = power_flow(grid, variables, rows, parameters[box.columns], name)
@@ -98,15 +102,21 @@ def projection(
         if keep_losses:
             loss_rows.append(int(rows.add(f"losses{name}", 1)[0]))
             linear.append(LinearTerms(np.full(len(flow.pg), loss_rows[-1]), flow.pg, np.ones(len(flow.pg))))
+        if box.moving is not None:
+            others.append(moving_rows(box, box.moving, flow, snapshot, parameters, rows, name))
+            blocks += others[-1].blocks
+            linear += others[-1].linear
         flows.append(flow)
         costs.append(cost)
         blocks += [*flow.blocks, *cost.blocks]
         linear += [*flow.linear, *cost.linear]
+    kept = None if box.moving is None else totals(box, box.moving, parameters, rows)
+    blocks += [] if kept is None else kept.blocks
     for row, cut in zip(rows.add("cuts", len(cuts)), cuts, strict=True):
         used = np.flatnonzero(cut.gradient)
         linear.append(LinearTerms(np.full(len(used), row), parameters[used], cut.gradient[used]))
     problem = build(variables, rows, blocks, linear)  # type: ignore[arg-type]
-    return Projection(problem, variables.ranges["parameters"], flows, costs, cost_rows, loss_rows, cuts)
+    return Projection(problem, variables.ranges["parameters"], flows, costs, cost_rows, loss_rows, cuts, others, kept)
 
 
 def project(
@@ -134,7 +144,10 @@ def numbers(model: Projection, box: Box) -> dict[str, Any]:
         for flow in model.flows
         for block in flow.blocks[:1]
     }
-    return {"distance": (box.target, box.weight), **lines}
+    found: dict[str, Any] = {"distance": (box.target, box.weight), **lines}
+    for part in model.others:
+        found |= part.coefficients
+    return found if model.totals is None else found | model.totals.coefficients
 
 
 def _bounds(
@@ -147,6 +160,8 @@ def _bounds(
         snapshot = snapshots[step]
         set_bounds(flow, Demand(snapshot.pd, snapshot.qd), bounds)
         _shrink(flow, bounds, room)
+        if box.moving is not None:
+            set_moving(box, box.moving, flow, model.others[step], f"_{step}", bounds, room)
         set_cost_bounds(cost, bounds)
         at, public = model.cost_rows[step] - 1, np.sign(snapshot.cost) - cost.constant  # in units of its size
         bounds.row_lower[at] = public - aim[step].below
@@ -155,6 +170,8 @@ def _bounds(
             lost, at = snapshot.losses, model.loss_rows[step] - 1
             bounds.row_lower[at] = float(snapshot.pd.sum()) + lost / fidelity.loss_within
             bounds.row_upper[at] = float(snapshot.pd.sum()) + lost * fidelity.loss_within
+    for row, total in () if model.totals is None else model.totals.rows.values():
+        bounds.row_lower[row - 1] = bounds.row_upper[row - 1] = total
     for k, cut in enumerate(model.cuts):
         bounds.row_lower[model.problem.rows.ranges["cuts"].start - 1 + k] = cut.floor
     return bounds
@@ -181,7 +198,7 @@ def starts(
     model: Projection,
     box: Box,
     own: tuple[FloatArray, Points] | None,
-    other: LineParameters,
+    other: Network,
     others: Points | None = None,
 ) -> list[Start]:
     """Where a projection may begin, in order: at parameters of its `own` with their operating points, if there are;

@@ -69,9 +69,9 @@ def ways(
     _, at, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     promise, order = Promise.of([snapshots[index] for index in at], fidelity), place.ravel().tolist()
     one, two = Bench(noisy, promise, first, other), Bench(noisy, promise, other, first)
-    yield _in_order(one.near_it() or two.near_it(), order)
-    yield _in_order(two.farther() or one.along_rays(), order)
-    yield _in_order(one.farther() or two.along_rays(), order)
+    yield _in_order(one.near_it() or one.levelled() or two.near_it() or two.levelled(), order)
+    yield _in_order(two.farther() or two.levelled() or one.along_rays(), order)
+    yield _in_order(one.farther() or one.levelled() or two.along_rays(), order)
     yield _in_order(one.searched() or two.searched(), order)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.grid import LineParameters
+from gridveil.grid import LineParameters, Network
 from gridveil.nlp.opf import OpfModel
 from gridveil.repair.bounds import Box
 from gridveil.repair.cost_slopes import slopes
@@ -30,15 +30,13 @@ Ray = Callable[[float], FloatArray]
 """Parameters at a place on a ray; those at 0 are where it begins."""
 
 
-def search(
-    model: OpfModel, box: Box, begin: Tried, promise: Promise, others: Sequence[LineParameters], most: int
-) -> Tried:
+def search(model: OpfModel, box: Box, begin: Tried, promise: Promise, others: Sequence[Network], most: int) -> Tried:
     """The best network that rays lead to, and Newton steps from there: one that keeps the promise, if there is one.
 
     No ray is begun after `most` trials.
     """
     best, tries = begin, 0
-    for ray in _rays(model, box, begin, promise, others):
+    for ray in _rays(box, begin, promise, others):
         found, taken = _along(ray, model, box, best, begin, promise)
         if found is not best and not promise.kept(found.optima):
             found = steer(model, box, found, promise, STEPS)
@@ -57,7 +55,7 @@ def _along(ray: Ray, model: OpfModel, box: Box, best: Tried, begin: Tried, promi
         place = next(strides, None) if far is None else 0.5 * (near + far)
         if place is None:
             break
-        found, tries = tried(model, box.lines(box.clip(ray(place))), promise), tries + 1
+        found, tries = tried(model, box.network(box.clip(ray(place))), promise), tries + 1
         if promise.excess(found.optima) < promise.excess(best.optima):
             best = found
         if promise.kept(found.optima):
@@ -75,22 +73,22 @@ def _side(found: Tried, promise: Promise) -> int:
     return int(np.sign(away[np.argmax(np.abs(away) - promise.tolerance)]))
 
 
-def _loaded(model: OpfModel, begin: Tried, promise: Promise) -> list[int]:
+def _loaded(begin: Tried, promise: Promise) -> list[int]:
     """The most loaded lines of the step whose cost is the worst, but those that bind."""
     worst = int(np.argmax(np.abs(promise.away(begin.optima)) - promise.tolerance))
-    point, rating = begin.optima[worst].point, model.grid.lines.rating
+    point, rating = begin.optima[worst].point, begin.network.grid.lines.rating
     loading = np.maximum(np.hypot(point.pf, point.qf), np.hypot(point.pt, point.qt)) / rating
     order = np.argsort(-loading, kind="stable")
     return order[(loading[order] < BINDING) & (loading[order] > 0)][:LOADED].tolist()  # type: ignore[no-any-return]
 
 
-def _rays(model: OpfModel, box: Box, begin: Tried, promise: Promise, others: Sequence[LineParameters]) -> Iterator[Ray]:
+def _rays(box: Box, begin: Tried, promise: Promise, others: Sequence[Network]) -> Iterator[Ray]:
     """The rays, each in the direction in which the slopes promise a better cost, where they say so."""
-    current, lines, side = box.parameters(begin.lines), begin.lines, _side(begin, promise)
-    slope = slopes(model.grid, box, *begin, promise)
+    current, (grid, lines), side = box.parameters(begin.network), begin.network, _side(begin, promise)
+    slope = slopes(box, *begin, promise)
     worst = slope[np.argmax(np.abs(promise.away(begin.optima)) - promise.tolerance)]
     if side < 0:  # no slope sees a line that does not bind yet; a stiffer one draws flow until it does
-        for line in _loaded(model, begin, promise):
+        for line in _loaded(begin, promise):
             towards = np.zeros(len(current))
             towards[box.columns[:2, line]] = 1.0
             yield lambda t, towards=towards: current + t * towards  # type: ignore[misc]
@@ -101,9 +99,9 @@ def _rays(model: OpfModel, box: Box, begin: Tried, promise: Promise, others: Seq
         lambda t: LineParameters.from_impedance(r * np.exp(t), x * np.exp(t), lines.bc),
     )
     for scale in scaled:
-        rise = float(worst @ (box.parameters(scale(1e-4)) - current))
+        rise = float(worst @ (box.parameters(Network(grid, scale(1e-4))) - current))
         sign = -1.0 if rise * side > 0 else 1.0
-        yield lambda t, scale=scale, sign=sign: box.parameters(scale(sign * t))  # type: ignore[misc]
+        yield lambda t, scale=scale, sign=sign: box.parameters(Network(grid, scale(sign * t)))  # type: ignore[misc]
     direction = -side * worst / box.weight
     length = np.sqrt(np.average(direction**2, weights=box.weight))
     if length > 0:

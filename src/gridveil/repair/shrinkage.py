@@ -53,7 +53,7 @@ def shrink_lines(grid: PublicGrid, noisy: NoisyLines) -> Shrunk:
     """The best guess of the lines that noisy values and public data allow."""
     if not noisy.relative:
         return _shrink_conductances(grid, noisy)
-    structure, b = log_structure(grid, noisy.lines), noisy.scale
+    structure, b = log_structure(grid, noisy.lines, noisy.group), noisy.scale
     u, line = encode(structure, noisy.lines), structure.line_of()
     parts = [
         shrink(values, 2.0 * b**2, _regressors(grid, lines, logarithm=True))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.grid import LineParameters, PublicGrid
+from gridveil.grid import LineParameters, Network, PublicGrid
 from gridveil.nlp.opf import OpfModel, Solution, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Patience, SolverOptions, Status
@@ -44,7 +44,7 @@ class Nearest(NamedTuple):
     """What was found near a network that has a dispatch at whatever cost, and the widening of the box that has it."""
 
     widening: float
-    lines: LineParameters
+    network: Network
     optima: Sequence[Solution]
 
 
@@ -57,7 +57,7 @@ class Trial:
 
     model: OpfModel
     box: Box
-    lines: LineParameters
+    network: Network
     near: LineParameters | None
     _solved: dict[tuple[bytes, bytes], Solution] = field(default_factory=dict)
     nearest: dict[bytes, Nearest | None] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Trial:
         for one in demands:
             key = _key(one)
             if key not in self._solved:
-                self._solved[key] = solve_opf(self.model, self.lines, one, quick)
+                self._solved[key] = solve_opf(self.model.at(self.network.grid), self.network.lines, one, quick)
             result.append(self._solved[key])
             if result[-1].status is not Status.OPTIMAL:
                 break
@@ -87,32 +87,47 @@ def _key(demand: Demand) -> tuple[bytes, bytes]:
 def drawn_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> Trial:
     """The noisy network, clipped into its box."""
     box = parameter_box(grid, noisy, bound_factor)
-    return Trial(opf_model(grid), box, rounded(box.lines(box.target)), None)
+    return Trial(opf_model(grid), box, rounded(box.network(box.target)), None)
 
 
 def shrunk_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> tuple[Trial, Shrunk]:
     """The shrunk network, clipped into the box of the noisy one, and how it was shrunk."""
     shrunk = shrink_lines(grid, noisy)
     box = parameter_box(grid, noisy, bound_factor, shrunk.lines)
-    return Trial(opf_model(grid), box, rounded(box.lines(box.target)), shrunk.lines), shrunk
+    return Trial(opf_model(grid), box, rounded(box.network(box.target)), shrunk.lines), shrunk
 
 
 def solve_all(
-    model: OpfModel, lines: LineParameters, demands: Sequence[Demand], options: SolverOptions | None = None
+    model: OpfModel, network: Network, demands: Sequence[Demand], options: SolverOptions | None = None
 ) -> list[Solution]:
-    """The AC-OPF of every demand, with all patience unless told otherwise; the first that fails is the last."""
+    """The AC-OPF of every demand, with all patience unless told otherwise; the first that fails is the last.
+
+    Demands are those of the model's own world, and follow the loads of the network.
+    """
     optima: list[Solution] = []
-    for one in demands:
-        optima.append(solve_opf(model, lines, one, options))
+    for one in in_world(model.grid, network.grid, demands):
+        optima.append(solve_opf(model.at(network.grid), network.lines, one, options))
         if optima[-1].status is not Status.OPTIMAL:
             break
     return optima
 
 
-def rounded(lines: LineParameters) -> LineParameters:
-    """Parameters as the released file will have them: r, x and bc to a fixed number of significant digits."""
-    r, x = lines.impedance()
-    return LineParameters.from_impedance(*(significant(values, SIGNIFICANT) for values in (r, x, lines.bc)))
+def in_world(base: PublicGrid, grid: PublicGrid, demands: Sequence[Demand]) -> list[Demand]:
+    """Demands of a world in which loads are other multiples of those of the base."""
+    if grid is base:
+        return list(demands)
+    active, reactive = (
+        np.where(then != 0, now / np.where(then != 0, then, 1.0), 1.0)
+        for then, now in ((base.buses.pd, grid.buses.pd), (base.buses.qd, grid.buses.qd))
+    )
+    return [Demand(one.pd * active, one.qd * reactive) for one in demands]
+
+
+def rounded(network: Network) -> Network:
+    """As the released file will have it: r, x and bc to a fixed number of significant digits; the rest has them."""
+    r, x = network.lines.impedance()
+    values = (significant(one, SIGNIFICANT) for one in (r, x, network.lines.bc))
+    return Network(network.grid, LineParameters.from_impedance(*values))
 
 
 def significant(values: FloatArray, digits: int) -> FloatArray:

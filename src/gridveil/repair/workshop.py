@@ -67,7 +67,7 @@ class Workshop:
         free = [Snapshot(one.pd, one.qd, 1.0, step) for step, one in enumerate(demands)]
         fidelity = replace(self.fidelity, beta=inf, loss_within=None, target=Target.SHRUNK)
         found = first_found(self._led(free, fidelity), fidelity)
-        return Solved(found.lines, solve_all(self._drawn.model, found.lines, demands))
+        return Solved(found.network, solve_all(self._drawn.model, found.network, demands))
 
     def repair(self, snapshots: Sequence[Snapshot], *, patient: bool = True) -> Repair:
         """The nearest network that keeps the promise at every snapshot.
@@ -114,4 +114,4 @@ def _solved(trial: Trial, demands: Sequence[Demand]) -> Solved | None:
     if len(found) < len(demands) or found[-1].status is not Status.OPTIMAL:
         return None
     place = {index: position for position, index in enumerate(order)}
-    return Solved(trial.lines, [found[place[index]] for index in range(len(demands))])
+    return Solved(trial.network, [found[place[index]] for index in range(len(demands))])

@@ -131,10 +131,10 @@ def _plain(shop: Workshop, snapshots: Sequence[Snapshot]) -> LineParameters | No
     box = parameter_box(grid, shop.noisy, fidelity.bound_factor)
     program = projection(grid, box, snapshots, [], False)
     aim = [Aim(tolerance, tolerance) for tolerance in promised(snapshots, fidelity)]
-    for start in starts(program, box, None, box.lines(box.target)):
+    for start in starts(program, box, None, box.network(box.target)):
         outcome = project(program, box, snapshots, fidelity, aim, start, Effort(0.0))
         if outcome.status is Status.OPTIMAL:
-            return rounded(box.lines(box.clip(outcome.x[program.parameters])))
+            return rounded(box.network(box.clip(outcome.x[program.parameters]))).lines
     return None
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray, check_length, frozen
-from gridveil.grid import LineParameters, Multipliers, OperatingPoint
+from gridveil.grid import LineParameters, Multipliers, Network, OperatingPoint, PublicGrid
+from gridveil.wall.numbers import Table
 from gridveil.wall.target import EFFORT, Target
 
 SIGNIFICANT = 9
@@ -37,13 +39,31 @@ class Snapshot:
 
 
 @dataclass(frozen=True, eq=False)
+class Moving:
+    """Numbers beside the lines that were drawn, with the scale of the noise on each coordinate: a repair may move them.
+
+    `demand` and `capacity` are totals (p.u.) that it keeps, if there are.
+    """
+
+    table: Table
+    scale: FloatArray
+    demand: float | None = None
+    capacity: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", frozen(self.scale))
+        check_length(self.table.size, scale=self.scale)
+
+
+@dataclass(frozen=True, eq=False)
 class NoisyLines:
     """Noisy parameters of every line, and what the mechanism makes public with them.
 
     Lines of one `group` share g and b; where `charging_moves`, those of one `charging_group` share bc. Lines that are
     not `protected` stand as they are. `mean_g` and `mean_b` are the noisy means of a line's voltage level; without them
     a line's own noisy values are the centre of its bounds. `relative` says whether noise and distances are relative to
-    the values. `scale` is that of the Laplace noise on each protected coordinate.
+    the values. `scale` is that of the Laplace noise on each protected coordinate. `moving` are other numbers that were
+    drawn with them; where `costs` were, one factor on all of them may change.
     """
 
     mechanism: str
@@ -58,6 +78,8 @@ class NoisyLines:
     scale: float
     mean_g: FloatArray | None = None
     mean_b: FloatArray | None = None
+    moving: Moving | None = None
+    costs: bool = False
 
     def __post_init__(self) -> None:
         for name in ("g", "b", "bc"):
@@ -82,6 +104,13 @@ class NoisyLines:
     def lines(self) -> LineParameters:
         """The noisy values as lines."""
         return LineParameters(self.g, self.b, self.bc)
+
+
+class Drawn(NamedTuple):
+    """A network as it was drawn: noisy where it is protected, and as it is where it is public."""
+
+    grid: PublicGrid
+    lines: NoisyLines
 
 
 @dataclass(frozen=True)
@@ -116,17 +145,20 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """A repaired network: its lines, its optimal operating point per snapshot with its multipliers, and how it was
-    found.
+    """A repaired network, its optimal operating point per snapshot with its multipliers, and how it was found.
 
     `path` is 'as drawn', 'as shrunk', 'steered' (Newton steps on the cost alone) or 'projected'. Without its `cuts`,
     the optimum would have been cheaper than β allows.
     """
 
-    lines: LineParameters
+    network: Network
     points: tuple[OperatingPoint, ...]
     path: str
     cuts: int
     widening: float
     projections: int
     multipliers: tuple[Multipliers, ...] = ()
+
+    @property
+    def lines(self) -> LineParameters:
+        return self.network.lines

@@ -1,0 +1,26 @@
+"""One factor on all generation costs: it changes every cost by itself, and no optimum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gridveil.grid import Multipliers, Network, PublicGrid
+from gridveil.nlp.opf import Solution
+
+
+def scaled_grid(grid: PublicGrid, level: float) -> PublicGrid:
+    """The grid with all costs times a factor."""
+    return replace(grid, cost_p=grid.cost_p.over(1.0 / level), cost_q=grid.cost_q.over(1.0 / level))
+
+
+def scaled(network: Network, level: float) -> Network:
+    """The network with all costs times a factor."""
+    return Network(scaled_grid(network.grid, level), network.lines)
+
+
+def scaled_optimum(found: Solution, level: float) -> Solution:
+    """Its optimum."""
+    end = Multipliers(found.end.rows * level, found.end.lower * level, found.end.upper * level)
+    cost = found.cost * level
+    by_name = {name: values * level for name, values in found.multipliers.items()}
+    return replace(found, cost=cost, point=replace(found.point, cost=cost), end=end, multipliers=by_name)
