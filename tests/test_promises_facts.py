@@ -57,7 +57,7 @@ def test_an_estimate_is_made_where_facts_rest_on_it(
         truth.append(private_surcharge(0.07, plan.epsilon_cost, plan.cost_sensitivity))
         return truth[-1]
 
-    found = list(behind._fused(public, shop, [100.0], ask))
+    found = list(behind._fused(public, shop, [100.0], ask, []))
     enough = plan.cost_scale if chosen.get("cost") == "private" else SENSITIVITY / SHARE
     assert shop.asked == ([] if needed is None else [(needed, enough)])
     for facts in found:

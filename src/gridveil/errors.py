@@ -66,7 +66,11 @@ class OtherFormat(ReleaseError):
 
 
 class RepairFailed(ReleaseError):
-    """No network within the bounds was found that is feasible and faithful."""
+    """No network within the bounds was found that is feasible and faithful; `costs` are those of the best there was."""
+
+    def __init__(self, message: str, costs: tuple[float, ...] | None = None) -> None:
+        self.costs = costs
+        super().__init__(message)
 
 
 class OutOfEffort(RepairFailed):

@@ -21,7 +21,7 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.ledger import Receipt
 from gridveil.privacy.noise import Noise
 from gridveil.publish import bundle
-from gridveil.publish.costs import aimed_costs, aimed_losses, fused, nearer, worth_asking
+from gridveil.publish.costs import aimed_costs, aimed_losses, fused, nearer, shape_of, worth_asking
 from gridveil.publish.describe import file_notes
 from gridveil.publish.manifest import read_manifest
 from gridveil.publish.plan import Plan
@@ -35,6 +35,8 @@ from gridveil.wall.codec import to_json
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source
 
+SHAPES = 3
+"""Of costs over a horizon, that are taken from networks which repairs have come to."""
 Progress = Callable[[str], None]
 """Is told what a release is at, for the operator."""
 
@@ -81,16 +83,18 @@ def repaired(
 ) -> tuple[Public, Repair]:
     """Repair at the public costs; at estimated ones, nearer to what the draw can reach where nothing has the first."""
     progress("estimating the dispatch cost from the noisy lines")
-    choices, tried = _fused(public, shop, plates, ask), list[Public]()
+    missed = list[tuple[float, ...]]()
+    choices, tried = _fused(public, shop, plates, ask, missed), list[Public]()
 
     def attempt(aimed: Public, *, patient: bool) -> Repair | None:
         try:
             return shop.repair(_snapshots(aimed), patient=patient)
         except OutOfEffort:
             raise
-        except RepairFailed:
+        except RepairFailed as failure:
             if patient and aimed is tried[-1]:
                 raise
+            missed.extend([] if failure.costs is None else [failure.costs])
             return None
 
     for number, facts in enumerate(choices):
@@ -106,11 +110,18 @@ def repaired(
     raise AssertionError("the last attempt raises")
 
 
-def _fused(public: Public, shop: Shop, plates: Sequence[float], ask: Callable[[], Fact]) -> Iterator[tuple[Fact, ...]]:
+def _fused(
+    public: Public,
+    shop: Shop,
+    plates: Sequence[float],
+    ask: Callable[[], Fact],
+    missed: Sequence[tuple[float, ...]],
+) -> Iterator[tuple[Fact, ...]]:
     """Facts that come from the noisy values, in the order in which a repair tries them.
 
     The truth is asked only if the noisy values leave the cost too uncertain, and once. What the draw itself can reach
-    is looked for only where nothing is known of it and a repair has failed.
+    is looked for only where nothing is known of it and a repair has failed. `missed` are costs of networks that repairs
+    have come to: how costs differ between the steps is known from noisy values alone, and another's is as good.
     """
     plan, steps = public.plan, [int(public.horizon.step[index]) for index in public.used]
     losses = plan.loss_within is not None and plan.source is not Source.DECLARED
@@ -140,6 +151,9 @@ def _fused(public: Public, shop: Shop, plates: Sequence[float], ask: Callable[[]
             pass
     if found.shape is None and len(steps) > 1:
         yield facts(first, reach)
+    for _ in range(SHAPES if len(steps) > 1 else 0):
+        if missed:
+            yield facts(first, replace(reach, shape=shape_of(missed[-1], plates)))
     for level in nearer(first, reach, answer):
         yield facts(level, reach)
 

@@ -7,7 +7,7 @@ inverse of its variance. Over a horizon the shape is the noisy network's own, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, expm1, inf, isfinite, sqrt
+from math import exp, expm1, inf, isfinite, log, sqrt
 
 import numpy as np
 
@@ -48,6 +48,11 @@ def check_scale(beta: float, costs: Sequence[float]) -> None:
             f"beta = {beta:g} of a cost of {min(abs(cost) for cost in costs):.3g} is finer than a solver tells costs "
             "apart; give generation costs in a smaller unit of money, or a larger beta. Nothing was charged"
         )
+
+
+def shape_of(costs: Sequence[float], plates: Sequence[float]) -> tuple[float, ...]:
+    """Surcharges of the steps."""
+    return tuple(log(max(cost / plate, 1e-9)) for cost, plate in zip(costs, plates, strict=True))
 
 
 def worth_asking(estimate: Estimate, scale: float) -> bool:

@@ -110,6 +110,12 @@ class Bench:
         found = self._in_box(self._box(self._wide), None, (), LAST, self.promise)
         return found or next(filter(None, (self._along_rays(*one) for one in self._best_left())), None)
 
+    def missed(self) -> tuple[tuple[float, ...] | None, float]:
+        """The costs of the best that was left, and how far outside their tolerance they lie."""
+        for _, best in self._best_left()[:1]:
+            return tuple(one.cost for one in best.optima), self.promise.excess(best.optima)
+        return None, inf
+
     def _best_left(self) -> list[tuple[Box, Tried]]:
         return sorted(self.left, key=lambda one: self.promise.excess(one[1].optima))
 

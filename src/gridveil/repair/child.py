@@ -65,6 +65,7 @@ class Answer:
     estimate: Estimate | None = None
     repair: Repair | None = None
     failed: str | None = None
+    costs: tuple[float, ...] | None = None
     out_of_effort: bool = False
     so_far: float | None = None
 
@@ -177,7 +178,8 @@ class ChildWorkshop:
 
 
 def _failure(answer: Answer) -> RepairFailed:
-    return (OutOfEffort if answer.out_of_effort else RepairFailed)(answer.failed or "the repair process has no answer")
+    kind = OutOfEffort if answer.out_of_effort else RepairFailed
+    return kind(answer.failed or "the repair process has no answer", answer.costs)
 
 
 def main() -> None:
@@ -206,7 +208,8 @@ def main() -> None:
             else:
                 answer = Answer(repair=shop.repair(request.snapshots or (), patient=request.patient))
         except RepairFailed as failure:
-            answer = Answer(failed=str(failure), out_of_effort=isinstance(failure, OutOfEffort))
+            spent = isinstance(failure, OutOfEffort)
+            answer = Answer(failed=str(failure), costs=failure.costs, out_of_effort=spent)
         if reached := [name for name in sys.modules if name.startswith(FORBIDDEN)]:
             raise WallBreach(f"the repair process has loaded {', '.join(sorted(reached))}")
         send(answers, pack(answer))

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from math import isfinite
+from math import inf, isfinite
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,23 +41,33 @@ def repair(grid: PublicGrid, noisy: NoisyLines, snapshots: Sequence[Snapshot], f
     return first_found(ways(noisy, snapshots, fidelity, *in_turn(drawn, shrunk, fidelity)), fidelity)
 
 
-def first_found(found: Iterable[Repair | None], fidelity: Fidelity) -> Repair:
+class Missed(NamedTuple):
+    """The optimal costs of the best network that was found, none if there was none, and by how far they miss."""
+
+    costs: tuple[float, ...] | None
+    excess: float
+
+
+def first_found(found: Iterable[Repair | Missed], fidelity: Fidelity) -> Repair:
     """The first that there is, or `RepairFailed`."""
+    best = Missed(None, inf)
     for one in found:
-        if one is not None:
+        if not isinstance(one, Missed):
             return one
+        best = min(best, one, key=lambda each: each.excess)
     raise RepairFailed(
         "no AC-feasible network"
         + (f" with a cost within {fidelity.beta:.4g} of the public one" if isfinite(fidelity.beta) else "")
         + (f" and losses within a factor of {fidelity.loss_within:g}" if fidelity.loss_within else "")
         + f" was found, up to a bound factor of {fidelity.bound_factor * WIDE:g}; "
-        "try a smaller alpha or a larger beta"
+        "try a smaller alpha or a larger beta",
+        best.costs,
     )
 
 
 def ways(
     noisy: NoisyLines, snapshots: Sequence[Snapshot], fidelity: Fidelity, first: Trial, other: Trial
-) -> Iterator[Repair | None]:
+) -> Iterator[Repair | Missed]:
     """What is found in one way after another; who has other costs to aim at need not wait for the last.
 
     The order of the snapshots has no influence, and equal ones count once. `first` and `other` are what a repair stays
@@ -69,16 +80,18 @@ def ways(
     _, at, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     promise, order = Promise.of([snapshots[index] for index in at], fidelity), place.ravel().tolist()
     one, two = Bench(noisy, promise, first, other), Bench(noisy, promise, other, first)
-    yield _in_order(one.near_it() or one.levelled() or two.near_it() or two.levelled(), order)
-    yield _in_order(two.farther() or two.levelled() or one.along_rays(), order)
-    yield _in_order(one.farther() or one.levelled() or two.along_rays(), order)
-    yield _in_order(one.searched() or two.searched(), order)
+    benches = one, two
+    yield _in_order(one.near_it() or one.levelled() or two.near_it() or two.levelled(), order, benches)
+    yield _in_order(two.farther() or two.levelled() or one.along_rays(), order, benches)
+    yield _in_order(one.farther() or one.levelled() or two.along_rays(), order, benches)
+    yield _in_order(one.searched() or two.searched(), order, benches)
 
 
-def _in_order(found: Repair | None, order: Sequence[int]) -> Repair | None:
-    """With a point for every snapshot that was given."""
+def _in_order(found: Repair | None, order: Sequence[int], benches: Sequence[Bench]) -> Repair | Missed:
+    """With a point, or a cost, for every snapshot that was given."""
     if found is None:
-        return None
+        missed = min((one.missed() for one in benches), key=lambda each: each[1])
+        return Missed(None if missed[0] is None else tuple(missed[0][index] for index in order), missed[1])
     points, multipliers = found.points, found.multipliers
     return replace(
         found, points=tuple(points[index] for index in order), multipliers=tuple(multipliers[index] for index in order)

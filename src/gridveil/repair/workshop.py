@@ -17,7 +17,7 @@ from gridveil.nlp.opf import opf_model
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.repair.estimate import Solved, estimate
-from gridveil.repair.repair import first_found, in_turn, ways
+from gridveil.repair.repair import Missed, first_found, in_turn, ways
 from gridveil.repair.shrinkage import Shrunk
 from gridveil.repair.trial import Trial, drawn_trial, shrunk_trial, solve_all
 from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
@@ -41,7 +41,7 @@ class Workshop:
     def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity, told: Told = silent) -> Self:
         """Take up a draw; `told` hears how many AC-OPFs it has cost so far."""
         self.grid, self.noisy, self.fidelity = grid, noisy, fidelity
-        self._ways: dict[object, Iterator[Repair | None]] = {}
+        self._ways: dict[object, Iterator[Repair | Missed]] = {}
         self._effort = Effort(fidelity.effort, opf_model(grid).problem.order, told)
         return self
 
@@ -79,7 +79,7 @@ class Workshop:
         with self._limited():
             return first_found(left if patient else islice(left, 1), self.fidelity)
 
-    def _led(self, snapshots: Sequence[Snapshot], fidelity: Fidelity) -> Iterator[Repair | None]:
+    def _led(self, snapshots: Sequence[Snapshot], fidelity: Fidelity) -> Iterator[Repair | Missed]:
         """All ways, beginning near the drawn network or the shrunk one."""
         return ways(self.noisy, snapshots, fidelity, *in_turn(self._drawn, self._shrunk[0], fidelity))
 
