@@ -335,7 +335,7 @@ def test_a_shape_that_no_network_has_gives_way_to_one_that_there_is() -> None:
     noisy network's do. How they differ is known from noisy values alone, so that another's will do."""
     network = gv.load("case5")
     made = release(
-        split(network), Plan(1.0, 1.0, 0.01, "log"), noise=SeededNoise(4), workshop=Workshop,
+        split(network), gv.Plan(1.0, 1.0, 0.01, "log"), noise=SeededNoise(4), workshop=Workshop,
         profile=gv.make_profile(network, 4),
     )  # fmt: skip
     assert made.certificate.passed and len(made.certificate.used) == 4
