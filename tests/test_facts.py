@@ -520,7 +520,9 @@ def always_asked(estimate: Estimate, scale: float) -> bool:
 
 
 def test_the_audit_finds_an_answer_without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    def bare(self: Truth, plates: list[float], epsilon: float, sensitivity: float, noise: object) -> Fact:
+    def bare(
+        self: Truth, plates: list[float], epsilon: float, sensitivity: float, noise: object, lowest: float
+    ) -> Fact:
         return private_surcharge(self.surcharge(plates), epsilon, sensitivity)
 
     monkeypatch.setattr(Truth, "ask_surcharge", bare)
@@ -531,7 +533,9 @@ def test_the_audit_finds_an_answer_without_noise(monkeypatch: pytest.MonkeyPatch
 def test_the_audit_finds_a_sensitivity_from_the_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = Truth.ask_surcharge
 
-    def measured(self: Truth, plates: list[float], epsilon: float, sensitivity: float, noise: Any) -> Fact:
+    def measured(
+        self: Truth, plates: list[float], epsilon: float, sensitivity: float, noise: Any, lowest: float
+    ) -> Fact:
         return honest(self, plates, epsilon, sensitivity * (1 + self.surcharge(plates)), noise)
 
     monkeypatch.setattr(Truth, "ask_surcharge", measured)
@@ -565,7 +569,9 @@ def test_the_audit_finds_a_step_without_noise(monkeypatch: pytest.MonkeyPatch) -
         start(self, *given)
         truths.append(self)
 
-    def shaped(steps: Any, plates: Any, estimate: Estimate, answer: Fact | None, level: float) -> tuple[Fact, ...]:
+    def shaped(
+        steps: Any, plates: Any, estimate: Estimate, answer: Fact | None, level: float, lowest: float
+    ) -> tuple[Fact, ...]:
         true = [log(one.cost / plate) for one, plate in zip(truths[-2]._optima, plates, strict=True)]
         return honest(steps, plates, replace(estimate, shape=tuple(true)), answer, level)
 

@@ -21,7 +21,7 @@ from gridveil.privacy.keyfile import KeyFile
 from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.migration import Known, migrate
 from gridveil.wall.facts import SENSITIVITY
-from gridveil.wall.mechanisms import SURCHARGE, UNITS
+from gridveil.wall.mechanisms import SURCHARGE, TOTAL, UNITS
 
 from .test_keeping import as_owner, common, former, remove, run, words_of  # noqa: F401
 from .test_ledger import GRID, net, of, spent
@@ -144,7 +144,8 @@ def test_usual_reaches_are_those_of_a_release() -> None:
     from gridveil.cli.release import release
 
     default = inspect.signature(release).parameters["alpha"].default
-    assert {float(default)} == {reach for unit, reach in USUAL_REACH.items() if unit != SURCHARGE}
+    assert {float(default)} == {reach for unit, reach in USUAL_REACH.items() if unit not in (SURCHARGE, TOTAL)}
+    assert USUAL_REACH[TOTAL] == gv.Plan(1, 0.1, 0.01).totals_sensitivity
 
 
 def test_a_kill_between_key_and_anchor_forgets_no_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from gridveil.privacy.signature import PublicKey, can_sign, key_from_text
 from gridveil.publish import bundle
 from gridveil.publish.archive import Contents, shown
 from gridveil.publish.describe import file_notes, scrubbed
-from gridveil.publish.manifest import Manifest
+from gridveil.publish.manifest import Manifest, protection_of
 from gridveil.wall.certificate import StoredCertificate
 from gridveil.wall.codec import to_json
 
@@ -98,7 +98,7 @@ def foreign_tables(case: Case, network: Network, point: OperatingPoint) -> list[
 def foreign_words(case: Case, text: bytes, record: Manifest) -> list[str]:
     """What stands in released.m beside its tables: comments, spaces, other fields, another name."""
     step = record.horizon.step_in_network_file if record.horizon else None
-    notes = file_notes(private=record.privacy.differentially_private, step=step)
+    notes = file_notes(private=record.privacy.differentially_private, step=step, protection=protection_of(record))
     names, kept = case.extras.get("bus_name"), record.scrubbed == scrubbed(names_kept=True)
     named = isinstance(names, tuple) and len(names) == len(case.bus) and all(len(row) == 1 for row in names)
     if set(case.extras) != ({"bus_name"} if kept else set()) or kept is not named:

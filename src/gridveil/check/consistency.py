@@ -22,11 +22,21 @@ from gridveil.publish.describe import (
     scrubbed,
     statement,
     stays_public,
+    unprotected_lines,
 )
-from gridveil.publish.manifest import FIRST_DAY, Manifest, Privacy
+from gridveil.publish.manifest import (
+    FIRST_DAY,
+    JOINT_FORMAT,
+    Manifest,
+    Privacy,
+    protection_of,
+    shape_public,
+    totals_part,
+)
 from gridveil.wall.draw import SIGNIFICANT
 from gridveil.wall.facts import (
     FARTHEST,
+    LOWEST,
     LOWEST_TARGET,
     Fact,
     FactKind,
@@ -35,15 +45,24 @@ from gridveil.wall.facts import (
     declared,
     in_order,
     private_surcharge,
+    private_total,
 )
-from gridveil.wall.mechanisms import COST, SURCHARGE, mechanism_words, place
+from gridveil.wall.mechanisms import COST, JOINT, SURCHARGE, TOTAL, TOTALS, mechanism_words, place
+from gridveil.wall.protection import Group
+
+ASKED = {COST: SURCHARGE, TOTALS: TOTAL}
+"""Units of what is asked for beside the draw."""
 
 
 def foreign_manifest(grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
     """Contradictions within a manifest, and with the network and profile beside it."""
     faults = []
-    unprotected = np.flatnonzero(mechanism_words(record.mechanism.name).unprotected(grid)) + 1
-    if record.unprotected_lines != unprotected.tolist():
+    words, protection = mechanism_words(record.mechanism.name), protection_of(record)
+    if (protection is None) is (words.name == JOINT) or (record.format == JOINT_FORMAT) is (protection is None):
+        return ["a protection that is not that of its mechanism"]
+    if protection is not None and protection.only_lines:
+        return ["a protection that is not that of its mechanism"]
+    if record.unprotected_lines != unprotected_lines(words, grid, protection):
         faults.append("unprotected lines that are not those of its mechanism")
     faults += _foreign_facts(record, profile)
     faults = faults or [*_foreign_privacy(grid, record), *_foreign_answer(grid, record, profile)]
@@ -81,10 +100,15 @@ def _foreign_conditions(grid: PublicGrid, record: Manifest) -> list[str]:
     if before != known_conditions(before) or (before and not spent):
         faults.append("conditions that no earlier release can have had")
     needs = needs_dispatch(source, attended=record.attended)
-    if privacy.statement != statement(privacy.parts, record.public_inputs, before, private=spent, dispatch=needs):
+    protection = protection_of(record)
+    said = statement(
+        privacy.parts, record.public_inputs, before, private=spent, dispatch=needs, joint=protection is not None
+    )
+    if privacy.statement != said:
         faults.append("a statement that is not that of its parts")
     within = [one.mechanism for one in privacy.cumulative_within or []]
-    stays = stays_public(words, grid, source, privacy.parts, within, attended=record.attended)
+    stays = stays_public(words, grid, source, privacy.parts, within, attended=record.attended,
+                         protection=protection, shape_public=shape_public(record))  # fmt: skip
     if record.not_protected != stays:
         faults.append("another list of what is not protected than its mechanism has")
     if not record.attended and (source is Source.DECLARED or words.name == "paper"):
@@ -113,9 +137,9 @@ def _source(record: Manifest) -> Source:
 
 def _foreign_parts(privacy: Privacy, unit: str, name: str) -> list[str]:
     """Parts that are not those of ε, or lose other than they may."""
-    lines, cost = privacy.parts.lines, privacy.parts.cost
+    lines, cost, totals = privacy.parts.lines, privacy.parts.cost, totals_part(privacy.parts)
     faults = []
-    whole = lines.epsilon + (cost.epsilon if cost else 0.0)
+    whole = lines.epsilon + (cost.epsilon if cost else 0.0) + (totals.epsilon if totals else 0.0)
     if not isclose(whole, privacy.epsilon, rel_tol=1e-9) or (lines.reach, lines.unit) != (privacy.alpha, unit):
         faults.append("parts that are not those of its epsilon and alpha")
     if privacy.alpha_unit != unit or not lines.asked or lines.loss is None:
@@ -124,7 +148,9 @@ def _foreign_parts(privacy: Privacy, unit: str, name: str) -> list[str]:
         faults.append("a loss that is not that of its epsilon")
     if cost is not None and (cost.unit != SURCHARGE or cost.loss != (cost.epsilon if cost.asked else None)):
         faults.append("a part for the cost that is not what was asked")
-    total = (lines.loss or 0.0) + ((cost.loss or 0.0) if cost else 0.0)
+    if totals is not None and (totals.unit != TOTAL or not totals.asked or totals.loss != totals.epsilon):
+        faults.append("a part for totals that is not what was asked")
+    total = sum((one.loss or 0.0) for one in (lines, cost, totals) if one is not None)
     if privacy.loss is not None and not isclose(privacy.loss, total, rel_tol=1e-9):
         faults.append("a loss that is not the sum of its parts")
     return faults
@@ -133,11 +159,12 @@ def _foreign_parts(privacy: Privacy, unit: str, name: str) -> list[str]:
 def _foreign_losses(privacy: Privacy, name: str) -> list[str]:
     """A total that leaves out this release, or one beyond its limit."""
     faults, total = [], privacy.cumulative_loss or 0.0
-    parts = [(name, privacy.parts.lines), (COST, privacy.parts.cost)]
+    parts = [(name, privacy.parts.lines), (COST, privacy.parts.cost), (TOTALS, totals_part(privacy.parts))]
     stated = {one.mechanism: one for one in privacy.cumulative_within or []}
     if list(stated) != sorted(stated, key=place):
         return ["a cumulative loss within changes in another order"]
-    units = all(one.unit == (SURCHARGE if who == COST else mechanism_words(who).unit) for who, one in stated.items())
+    units = all(one.unit == ASKED.get(who, mechanism_words(who).unit if who not in ASKED else "")
+                for who, one in stated.items())  # fmt: skip
     if len(stated) < len(privacy.cumulative_within or []) or not units:
         faults.append("a cumulative loss in units that are not those of its mechanisms")
     least = 0.0
@@ -168,7 +195,7 @@ def _foreign_facts(record: Manifest, profile: Profile) -> list[str]:
     used = [one.step for one in _of(record, FactKind.COST)]
     unused, losses = _of(record, FactKind.UNUSED_COST), _of(record, FactKind.LOSSES)
     steps = set(profile.step.tolist())
-    stepped = [one for one in record.public_inputs if one.kind is not FactKind.SURCHARGE]
+    stepped = [one for one in record.public_inputs if one.kind is not FactKind.SURCHARGE and not one.kind.total]
     if not used or any(one.step is None for one in stepped):
         return ["public inputs without a step"]
     faults = [f"{one.kind} that is zero or too large" for one in record.public_inputs if not 0 < abs(one.value) < 1e18]
@@ -190,9 +217,47 @@ def _foreign_facts(record: Manifest, profile: Profile) -> list[str]:
         faults.append("declared costs of some of the unused steps only")
     if len(answer) != (1 if cost is not None and cost.asked else 0):
         faults.append("a private cost that was not asked for, or one without its answer")
+    faults += _foreign_totals(record, [step for step in used if step is not None])
     return faults + [
-        f"a source that {one.kind} cannot have" for one in record.public_inputs if not _possible(one, record)
+        f"a source that {one.kind} cannot have"
+        for one in record.public_inputs
+        if not (_possible_total if one.kind.total else _possible)(one, record)
     ]
+
+
+def _foreign_totals(record: Manifest, used: Sequence[int]) -> list[str]:
+    """Totals that are not those of what is protected, or of several sources; merit-order costs of other steps."""
+    protection, asked = protection_of(record), totals_part(record.privacy.parts)
+    found = [one for one in record.public_inputs if one.kind.total and one.step is None]
+    merits = [one for one in _of(record, FactKind.MERIT) if one.step is not None]
+    if protection is None:
+        return ["totals of what is not protected"] if found or merits or asked else []
+    pairs = ((Group.LOADS, FactKind.DEMAND), (Group.LIMITS, FactKind.CAPACITY), (Group.COSTS, FactKind.MERIT))
+    wanted = [kind for group, kind in pairs if group in protection]
+    sources = {one.source for one in found}
+    if [one.kind for one in found] != wanted or [one.step for one in merits] != list(used) or len(sources) > 1:
+        return ["totals that are not those of what is protected"]
+    if (asked is not None) is not (sources == {Source.PRIVATE}):
+        return ["totals that were not asked for, or a part without them"]
+    if any(one.value <= 0 for one in (*found, *merits)):
+        return ["totals that are not positive"]
+    return []
+
+
+def _possible_total(fact: Fact, record: Manifest) -> bool:
+    bare = fact == Fact(fact.kind, fact.step, fact.value, fact.source)
+    if fact.source is Source.DECLARED:
+        return fact.step is None and fact == declared(fact.kind, None, fact.value)
+    asked = totals_part(record.privacy.parts)
+    if fact.source is not Source.PRIVATE:
+        return bare and (fact.step is None or fact.source is Source.DERIVED)
+    if asked is None or fact.step is not None:
+        return False
+    wanted = private_total(fact.kind, log(fact.value), asked.epsilon, asked.reach)
+    ends = _close((fact.value, fact.low, fact.high), (wanted.value, wanted.low, wanted.high))
+    return ends and (fact.digits, fact.epsilon, fact.sensitivity, fact.scale) == (
+        None, wanted.epsilon, wanted.sensitivity, wanted.scale
+    )  # fmt: skip
 
 
 def _possible(fact: Fact, record: Manifest) -> bool:
@@ -200,7 +265,7 @@ def _possible(fact: Fact, record: Manifest) -> bool:
     cost, sources = record.privacy.parts.cost, {one.source for one in _of(record, FactKind.COST)}
     bare = fact == Fact(fact.kind, fact.step, fact.value, fact.source)
     if fact.kind is FactKind.SURCHARGE:
-        return cost is not None and fact == private_surcharge(fact.value, cost.epsilon, cost.reach)
+        return cost is not None and fact == private_surcharge(fact.value, cost.epsilon, cost.reach, _lowest(record))
     if fact.source is Source.DECLARED:
         allowed = sources == {Source.DECLARED} or (fact.kind is FactKind.UNUSED_COST and sources == {Source.PUBLISHED})
         return allowed and cost is None and fact == declared(fact.kind, fact.step or 0, fact.value)
@@ -221,22 +286,29 @@ def _foreign_answer(grid: PublicGrid, record: Manifest, profile: Profile) -> lis
         return []
     answer, scale = answers[0], answers[0].scale or 0.0
     rows = [profile.pd[(one.step or 0) - int(profile.step[0])] for one in costs]
+    plates = [one.value for one in _of(record, FactKind.MERIT) if one.step is not None]  # of a noisy network
     try:
-        plates = [copper_plate_cost(grid, float(row.sum())) for row in rows]
+        plates = plates or [copper_plate_cost(grid, float(row.sum())) for row in rows]
     except GridError:
         return ["demand that its generators cannot meet"]
     if min(plates) <= 0 or any(one.value <= 0 for one in costs):
         return ["a private cost that is not positive"]
     level = float(np.mean([log(one.value / plate) for one, plate in zip(costs, plates, strict=True)]))
     reach = FARTHEST * scale + 1e-9
-    low, high = answer.value - reach, max(answer.value + reach, LOWEST_TARGET + 1e-9)
+    lowest = _lowest(record)
+    low, high = answer.value - reach, max(answer.value + reach, (LOWEST_TARGET if lowest == 0 else lowest) + 1e-9)
     faults = [] if low <= level <= high else ["private costs that are not those of their answer"]
-    wanted = cost_interval(answer, plates[0]) if len(plates) == 1 else (None, None)
+    wanted = cost_interval(answer, plates[0], lowest) if len(plates) == 1 else (None, None)
     if any(not _close((one.low, one.high), wanted) for one in costs):
         faults.append("an interval of the cost that is not that of its noise")
     if any((one.sensitivity, one.scale) != (answer.sensitivity, answer.scale) for one in costs):
         faults.append("private costs that are not those of their answer")
     return faults
+
+
+def _lowest(record: Manifest) -> float:
+    """The least surcharge that counts."""
+    return LOWEST if any(one.kind.total and one.step is None for one in record.public_inputs) else 0.0
 
 
 def _close(one: Sequence[float | None], other: Sequence[float | None]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
-from gridveil.repair.judge import BALANCE, EQUAL, LIMITS, promised
+from gridveil.repair.judge import BALANCE, EQUAL, LIMITS, Kept, kept_claims, promised
 from gridveil.wall.certificate import WORD_DIGITS, Basis, Certificate, Check, CheckKind, StoredCertificate
 from gridveil.wall.draw import Fidelity, Snapshot
 from gridveil.wall.facts import significant
@@ -33,7 +33,7 @@ def tolerance(kind: CheckKind, limit: float, *, written: bool) -> float:
     return SOLVER if kind is CheckKind.LOSSES and not written else ROUNDING
 
 
-def expected_claims(snapshots: Sequence[Snapshot], fidelity: Fidelity) -> dict[Claim, float]:
+def expected_claims(snapshots: Sequence[Snapshot], fidelity: Fidelity, kept: Kept | None = None) -> dict[Claim, float]:
     """What a certificate of such a bundle claims, in its order, with the limits; nothing is solved for that."""
     claims = dict[Claim, float]()
     for one, allowed in zip(snapshots, promised(snapshots, fidelity), strict=True):
@@ -42,7 +42,9 @@ def expected_claims(snapshots: Sequence[Snapshot], fidelity: Fidelity) -> dict[C
         if fidelity.loss_within is not None and one.losses is not None:
             claims[CheckKind.LOSSES, step] = fidelity.loss_within
         claims[CheckKind.COST, step] = allowed
-    return claims | {(CheckKind.SIGNS, None): 0.0, (CheckKind.TWINS, None): EQUAL, WORD: EQUAL}
+    claims |= {(CheckKind.SIGNS, None): 0.0, (CheckKind.TWINS, None): EQUAL}
+    claims |= {} if kept is None else {(kind, None): limit for kind, limit in kept_claims(kept).items()}
+    return claims | {WORD: EQUAL}
 
 
 def other_claims(

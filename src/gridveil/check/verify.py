@@ -29,8 +29,8 @@ from gridveil.grid.profile import Profile, base_profile, checked_steps
 from gridveil.privacy.signature import PublicKey
 from gridveil.publish import bundle
 from gridveil.publish.archive import Contents, read_bundle
-from gridveil.publish.manifest import Manifest, read_manifest
-from gridveil.repair.judge import judge_lines, judge_point, promised
+from gridveil.publish.manifest import Manifest, protection_of, read_manifest
+from gridveil.repair.judge import Kept, judge_lines, judge_point, promised
 from gridveil.wall.certificate import Certificate, Check, CheckKind, StoredCertificate, true_cost
 from gridveil.wall.codec import from_json, to_json
 from gridveil.wall.draw import Fidelity, Snapshot
@@ -117,12 +117,18 @@ def _judged(verdict: Verdict, contents: Contents, record: Manifest, page: Page |
     if stored is not None:
         used = [one.step for one in snapshots]
         unused = checked_steps(profile, used, record.horizon.checked if record.horizon else 0)
-        faults = other_claims(stored, expected_claims(snapshots, fidelity), used, unused)
+        faults = other_claims(stored, expected_claims(snapshots, fidelity, _kept(record)), used, unused)
         faults += [] if stored.truth == found.truth else ["another interval of the true cost"]
         faults += other_ends(stored, found) if workers else []
         verdict = _with(verdict, value_check(stored, found))
     verdict = _with(verdict, _count(CheckKind.STORED, faults))
     return replace(_page_checked(verdict, files, page), unused=found.unused, truth=found.truth)
+
+
+def _kept(record: Manifest) -> Kept | None:
+    """What a joint release keeps beside its cost."""
+    protection = protection_of(record)
+    return None if protection is None else Kept(protection, record.public_inputs, record.horizon is None)
 
 
 def _profile(contents: Contents, record: Manifest, network: Network) -> Profile:
@@ -162,7 +168,8 @@ def _solved(
             raise
         raise ReleaseError("to solve needs the package 'casadi', for its Ipopt; install it, or give --quick") from None
     alone = tuple(number - 1 for number in record.unprotected_lines)
-    found = certify(*network, (point, *[None] * (len(snapshots) - 1)), snapshots, fidelity, alone)
+    points = (point, *[None] * (len(snapshots) - 1))
+    found = certify(*network, points, snapshots, fidelity, alone, kept=_kept(record))
     costs = {one.step: one.value for one in record.public_inputs if one.kind is FactKind.UNUSED_COST and one.step}
     steps = checked_steps(profile, [one.step for one in snapshots], record.horizon.checked if record.horizon else 0)
     unused = report_unused(*network, profile, steps, costs, in_processes(workers))
@@ -175,7 +182,7 @@ def _quick(
     """What of the certificate the written point alone shows."""
     step = snapshots[0].step if len(snapshots) > 1 else None
     alone = [number - 1 for number in record.unprotected_lines]
-    checks = [*judge_point(*network, point, snapshots[0], fidelity, step), *judge_lines(*network, alone)]
+    checks = [*judge_point(*network, point, snapshots[0], fidelity, step), *judge_lines(*network, alone, _kept(record))]
     return Certificate(tuple(checks), truth=true_cost(record.public_inputs))
 
 

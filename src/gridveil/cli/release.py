@@ -43,7 +43,40 @@ def release(
     beta: Annotated[
         str, typer.Option(help="How far the optimal cost may lie from the public one: 0.01 or 1%.")
     ] = "0.01",
-    mechanism: Annotated[str, typer.Option(help="log, additive or paper.")] = "log",
+    mechanism: Annotated[str, typer.Option(help="log, additive or paper; more than lines needs log.")] = "log",
+    protect: Annotated[
+        str, typer.Option(help="Which numbers: lines, ratings, loads, limits, costs (with commas), or all.")
+    ] = "lines",
+    alpha_lines: Annotated[str | None, typer.Option(help="An alpha of their own for lines.")] = None,
+    alpha_ratings: Annotated[str | None, typer.Option(help="For ratings.")] = None,
+    alpha_loads: Annotated[str | None, typer.Option(help="For loads.")] = None,
+    alpha_limits: Annotated[str | None, typer.Option(help="For limits of units.")] = None,
+    alpha_costs: Annotated[str | None, typer.Option(help="For generation costs.")] = None,
+    ratings: Annotated[
+        str,
+        typer.Option(
+            help="own, or with-impedance if ratings were made from impedances: they then move with them. To be known "
+            "without looking at them."
+        ),
+    ] = "own",
+    cost_classes: Annotated[
+        bool, typer.Option("--cost-classes", help="Units with equal cost curves share one draw, as one element.")
+    ] = False,
+    totals: Annotated[
+        str,
+        typer.Option(
+            help="Where total demand, capacity and merit-order cost of what is protected come from: private, derived, "
+            "declared or published."
+        ),
+    ] = "private",
+    published_total: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND=VALUE", help="demand=6254 (MW), capacity=7367 (MW) or merit_order_cost=134000."),
+    ] = None,
+    room: Annotated[float, typer.Option(help="Share of every range that a repaired dispatch leaves free.")] = 0.0,
+    shape_public: Annotated[
+        bool, typer.Option("--shape-public", help="The profile moves each load for itself, and that is public.")
+    ] = False,
     ledger: LedgerOption = None,
     cost: Annotated[
         str | None,
@@ -126,6 +159,7 @@ def release(
         from gridveil.publish.elements import read_same_as
         from gridveil.publish.plan import Plan
         from gridveil.publish.preview import preview
+        from gridveil.publish.refuse import check_network
         from gridveil.sealed.split import split
 
         plan = Plan(
@@ -146,10 +180,18 @@ def release(
             target,
             effort,
             check_steps,
+            protect,
+            _given(lines=alpha_lines, ratings=alpha_ratings, loads=alpha_loads, limits=alpha_limits, costs=alpha_costs),
+            ratings,
+            cost_classes,
+            totals,
+            _totals(published_total),
+            room=room,
+            shape_public=shape_public,
         )
         noise = _noise(research, seed)
         network = split(read_case(case))
-        plan.check_network(network.grid)
+        check_network(plan, network.grid)
         horizon = None if profile is None else read_profile(profile, network.grid)
         used = plan.used(1 if horizon is None else len(horizon))
         known = None if same_as is None else read_same_as(same_as, network.grid)
@@ -206,6 +248,25 @@ def _delivery(
             say(f"[bold yellow]{escape(str(target))} was taken meanwhile[/]: it is at {escape(str(written[0]))}")
 
     return deliver, written
+
+
+def _given(**alphas: str | None) -> dict[str, float | str] | None:
+    """Those that were given."""
+    return {name: value for name, value in alphas.items() if value is not None} or None
+
+
+def _totals(texts: list[str] | None) -> dict[str, float] | None:
+    """KIND=VALUE of every published total."""
+    found = dict[str, float]()
+    for text in texts or []:
+        kind, equals, value = text.partition("=")
+        try:
+            found[kind.strip()] = float(value) if equals else float("nan")
+        except ValueError:
+            found[kind.strip()] = float("nan")
+        if found[kind.strip()] != found[kind.strip()]:
+            raise ReleaseError(f"--published-total {text} is not of the form demand=6254; give a kind and a number")
+    return found or None
 
 
 def _hands(workers: int, scheduler: str | None) -> Hands:

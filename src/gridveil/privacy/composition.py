@@ -15,7 +15,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray
 
-USUAL_REACH = {"relative": 0.1, "conductance": 0.1, "surcharge": 0.0025}
+USUAL_REACH = {"relative": 0.1, "conductance": 0.1, "surcharge": 0.0025, "total": 0.0025}
 """The α that a release has in each unit if nobody says otherwise."""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
+from gridveil.arrays import FloatArray
 from gridveil.casefile.from_network import from_network
 from gridveil.casefile.read import read_bytes
 from gridveil.casefile.to_network import to_network
@@ -27,12 +28,14 @@ from gridveil.publish.manifest import read_manifest
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import make_manifest
 from gridveil.publish.release import Release
+from gridveil.publish.worlds import derived_totals, plates, released, settled, shaped
 from gridveil.repair.certify import bounds_check, certify
+from gridveil.repair.judge import Kept
 from gridveil.repair.repair import SOON
 from gridveil.repair.unused import Hands, alone, report_unused
 from gridveil.wall.certificate import true_cost
 from gridveil.wall.codec import to_json
-from gridveil.wall.draw import Estimate, Fidelity, NoisyLines, Repair, Snapshot
+from gridveil.wall.draw import Drawn, Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source
 
 SHAPES = 3
@@ -72,6 +75,27 @@ class Public:
     def demands(self) -> list[Demand]:
         """The demand of every used step."""
         return [Demand(self.horizon.pd[index], self.horizon.qd[index]) for index in self.used]
+
+
+def joint_world(
+    drawn: Drawn,
+    plan: Plan,
+    facts: tuple[Fact, ...],
+    profile: Profile | None,
+    horizon: Profile,
+    factors: tuple[FloatArray, FloatArray],
+    used: Sequence[int],
+    names: tuple[str, ...] | None,
+) -> Public:
+    """The drawn network settled on its totals, with the merit-order cost of every used step; by noisy values alone."""
+    if plan.totals == Source.DERIVED:
+        facts += derived_totals(drawn, plan)
+    totals = [one for one in facts if one.kind.total]
+    world = settled(drawn, totals)
+    steps = shaped(world.grid, horizon, factors)
+    pairs = zip(used, plates(world.grid, steps, used), strict=True)
+    facts += tuple(Fact(FactKind.MERIT, int(steps.step[index]), value, Source.DERIVED) for index, value in pairs)
+    return Public(world.grid, plan, None if profile is None else steps, steps, used, names, world.lines, facts)
 
 
 def repaired(
@@ -136,10 +160,10 @@ def _fused(
     answer = ask() if plan.source is Source.PRIVATE and worth_asking(found, plan.cost_scale) else None
 
     def facts(level: float, seen: Estimate) -> tuple[Fact, ...]:
-        costs = aimed_costs(steps, plates, seen, answer, level)
+        costs = aimed_costs(steps, plates, seen, answer, level, plan.lowest)
         return costs + (aimed_losses(steps, seen, level) if losses else ())
 
-    first, reach = fused(found, answer), found
+    first, reach = fused(found, answer, plan.lowest), found
     if found.shape is not None or len(steps) == 1:  # else nothing is known of how costs differ between the steps
         yield facts(first, found)
     if found.shape is None:
@@ -154,7 +178,7 @@ def _fused(
     for _ in range(SHAPES if len(steps) > 1 else 0):
         if missed:
             yield facts(first, replace(reach, shape=shape_of(missed[-1], plates)))
-    for level in nearer(first, reach, answer):
+    for level in nearer(first, reach, answer, plan.lowest):
         yield facts(level, reach)
 
 
@@ -181,14 +205,16 @@ def finished(
     progress: Progress = lambda stage: None,
 ) -> Release:
     """Write the network as text, read it back, certify what was read, and describe it. `hands` solve unused steps."""
+    drawn, public = public, _moved(public, result)
     grid, plan, snapshots = public.grid, public.plan, _snapshots(public)
     text = network_text(public, result, private=noise.private)
     again = to_network(read_bytes(bundle.NETWORK, text.encode()))
     bare = tuple((~public.noisy.protected).nonzero()[0].tolist())
     certificate = certify(
-        again.grid, again.lines, result.points, snapshots, plan.fidelity, bare, result.multipliers
+        again.grid, again.lines, result.points, snapshots, plan.fidelity, bare, result.multipliers,
+        Kept(plan.protection, public.facts, public.profile is None) if plan.joint else None,
     )  # fmt: skip
-    in_bounds = bounds_check(public.grid, again, public.noisy, plan.bound_factor * result.widening)
+    in_bounds = bounds_check(drawn.grid, again, public.noisy, plan.bound_factor * result.widening)
     certificate = replace(certificate, checks=(*certificate.checks, in_bounds), truth=true_cost(public.facts))
     if not certificate.passed:
         raise CertificateFailed(
@@ -210,9 +236,25 @@ def finished(
     return Release(Network(*again), result.points, certificate, record, text, public.profile)
 
 
+def _moved(public: Public, result: Repair) -> Public:
+    """With the loads, limits, ratings and costs of the repaired network."""
+    if not public.plan.joint:
+        return public
+    horizon = released(public.grid, public.horizon, result)
+    profile = None if public.profile is None else horizon
+    return replace(public, grid=result.network.grid, horizon=horizon, profile=profile)
+
+
 def network_text(public: Public, result: Repair, *, private: bool) -> str:
     """The network file of a release."""
     first = _snapshots(public)[0]
     shown = replace(public.grid, buses=replace(public.grid.buses, pd=first.pd, qd=first.qd))
     case = from_network("released", shown, result.lines, result.points[0], public.names)
-    return to_text(case, file_notes(private=private, step=first.step if public.profile else None))
+    return to_text(
+        case,
+        file_notes(
+            private=private,
+            step=first.step if public.profile else None,
+            protection=public.plan.protection if public.plan.joint else None,
+        ),
+    )

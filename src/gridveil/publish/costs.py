@@ -60,7 +60,7 @@ def worth_asking(estimate: Estimate, scale: float) -> bool:
     return not estimate.spread <= scale
 
 
-def fused(estimate: Estimate, answer: Fact | None) -> float:
+def fused(estimate: Estimate, answer: Fact | None, lowest: float = 0.0) -> float:
     """The surcharge to aim at."""
     parts = [(value, estimate.spread) for value in (estimate.own, estimate.shrunk) if value is not None]
     if answer is not None and answer.scale is not None:
@@ -69,28 +69,34 @@ def fused(estimate: Estimate, answer: Fact | None) -> float:
     if not certain:
         raise RepairFailed("neither the noisy network nor the shrunk one has a dispatch, and none was asked for")
     weight = np.array([max(spread, 1e-9) ** -2.0 for _, spread in certain])
-    return _near(float(weight @ [value for value, _ in certain] / weight.sum()), answer)
+    return _near(float(weight @ [value for value, _ in certain] / weight.sum()), answer, lowest)
 
 
-def nearer(level: float, estimate: Estimate, answer: Fact | None) -> list[float]:
+def nearer(level: float, estimate: Estimate, answer: Fact | None, lowest: float = 0.0) -> list[float]:
     """The surcharges to aim at where no network near the draw has the first, for the noise of the answer can lie in
     its tail: towards what the draw itself has, and at last far in that tail (once in 22,000 it lies beyond)."""
     if estimate.shape is None:
         return []
     reach = float(np.mean(estimate.shape))
-    others = [_near(level + share * (reach - level), answer) for share in _SHARES]
-    return [one for one in dict.fromkeys([*others, _near(reach, answer, FARTHEST)]) if one != level]
+    others = [_near(level + share * (reach - level), answer, lowest) for share in _SHARES]
+    return [one for one in dict.fromkeys([*others, _near(reach, answer, lowest, FARTHEST)]) if one != level]
 
 
-def _near(level: float, answer: Fact | None, far: float = FAR) -> float:
-    """A level, no farther from the answer than so much of its noise and above the least that an AC-OPF can have."""
+def _near(level: float, answer: Fact | None, lowest: float, far: float = FAR) -> float:
+    """A level, no farther from the answer than so much of its noise and above the least that an AC-OPF can have, or
+    `lowest` where the merit-order cost is itself noisy."""
     if answer is not None and answer.scale is not None:
         level = float(np.clip(level, answer.value - far * answer.scale, answer.value + far * answer.scale))
-    return max(level, LOWEST_TARGET)
+    return max(level, lowest if lowest < 0 else LOWEST_TARGET)
 
 
 def aimed_costs(
-    steps: Sequence[int], plates: Sequence[float], estimate: Estimate, answer: Fact | None, level: float
+    steps: Sequence[int],
+    plates: Sequence[float],
+    estimate: Estimate,
+    answer: Fact | None,
+    level: float,
+    lowest: float = 0.0,
 ) -> tuple[Fact, ...]:
     """The public costs of the used steps at a level, and the answer they rest on if one was asked for."""
     shape = np.array(estimate.shape) if estimate.shape is not None else np.zeros(len(plates))
@@ -99,7 +105,7 @@ def aimed_costs(
         return tuple(Fact(FactKind.COST, step, cost, Source.DERIVED) for step, cost in zip(steps, costs, strict=True))
     facts = [answer]
     for step, cost, plate in zip(steps, costs, plates, strict=True):
-        low, high = cost_interval(answer, plate) if len(plates) == 1 else (None, None)
+        low, high = cost_interval(answer, plate, lowest) if len(plates) == 1 else (None, None)
         facts.append(
             Fact(FactKind.COST, step, cost, Source.PRIVATE, None, None, answer.sensitivity, answer.scale, low, high)
         )

@@ -11,9 +11,11 @@ from re import sub
 import numpy as np
 
 from gridveil.grid import PublicGrid
-from gridveil.publish.manifest import Parts
-from gridveil.wall.facts import DIGITS, KIND_WORDS, Fact, FactKind, Source
+from gridveil.publish.manifest import Parts, totals_part
+from gridveil.wall.facts import DIGITS, KIND_WORDS, TOTALS, Fact, FactKind, Source
 from gridveil.wall.mechanisms import COST, UNITS, MechanismWords, mechanism_words
+from gridveil.wall.mechanisms import TOTALS as TOTALS_NAME
+from gridveil.wall.protection import Group, Protection, Ratings
 
 RESEARCH = (
     "RESEARCH MODE: the noise came from a seeded generator. This release is NOT differentially private and must not be "
@@ -46,6 +48,7 @@ SEVERAL = " of several steps"
 EARLIER_CONDITIONS = (
     *(_condition(kind, source, many) for kind in (FactKind.COST, FactKind.LOSSES, FactKind.UNUSED_COST)
       for source in (Source.PUBLISHED, Source.DECLARED) for many in ("", SEVERAL)),
+    *(_condition(kind, source, "") for kind in TOTALS for source in (Source.PUBLISHED, Source.DECLARED)),
     NEEDS_DISPATCH,
     UNSAID,
     LOST,
@@ -75,7 +78,13 @@ UNASKED = (
 
 
 def statement(
-    parts: Parts, facts: Sequence[Fact], before: Sequence[str] = (), *, private: bool = True, dispatch: bool = True
+    parts: Parts,
+    facts: Sequence[Fact],
+    before: Sequence[str] = (),
+    *,
+    private: bool = True,
+    dispatch: bool = True,
+    joint: bool = False,
 ) -> str:
     """The inequality that holds for every pair of networks, in words and numbers.
 
@@ -88,6 +97,14 @@ def statement(
     words = "d is the distance of their lines, summed over the corridors in which they differ (mechanism.adjacency)"
     covers = f"d <= {lines.reach:g}"
     total = lines.loss or lines.epsilon
+    if joint:  # its distance is in units of α
+        left, covers = f"{lines.epsilon:.6g}*d", "d <= 1"
+        words = "d is their distance, summed over the elements in which they differ (mechanism.adjacency)"
+    if (totals := totals_part(parts)) is not None:
+        left += f" + {totals.epsilon:.6g}*T/{totals.reach:g}"
+        words += ", T the change of the logarithms of their totals, added up"
+        covers += f" and T <= {totals.reach:g}"
+        total += totals.epsilon
     if cost is not None and cost.asked:
         left += f" + {cost.epsilon:.6g}*D/{cost.reach:g}"
         words += " and D the difference of their means of ln(optimal cost/copper-plate cost) over the used steps"
@@ -125,6 +142,8 @@ def stays_public(
     earlier: Collection[str] = (),
     *,
     attended: bool = True,
+    protection: Protection | None = None,
+    shape_public: bool = False,
 ) -> list[str]:
     """What a release does not protect, in words, and what `earlier` ones of the network did not."""
     stated = [
@@ -134,6 +153,8 @@ def stays_public(
         "ratings, angle limits, tap ratios and phase shifts; ratings that were made from impedances give them away",
         "which lines are lossless, and the signs of r, x and charging",
     ]
+    if protection is not None:
+        stated = _left_public(protection, shape_public=shape_public)
     if needs_dispatch(source, attended=attended):
         stated.append(DISPATCH)
     cost = parts.cost if parts is not None else None
@@ -144,16 +165,52 @@ def stays_public(
         )
     elif COST in earlier:
         stated.append(BOTTLENECKS + EARLIER)
-    stated += _left_open(words, grid)
-    for name in sorted(set(earlier) - {words.name, COST}):
+    stated += [] if protection is not None else _left_open(words, grid)
+    for name in sorted(set(earlier) - {words.name, COST, TOTALS_NAME}):
         found = [one for one in _left_open(mechanism_words(name), grid) if one not in stated]
         stated += [one + EARLIER for one in found]
     return stated
 
 
-def file_notes(*, private: bool, step: int | None) -> tuple[str, ...]:
+GROUP_WORDS = {
+    Group.LINES: "impedances and charging of lines",
+    Group.RATINGS: "ratings of lines",
+    Group.LOADS: "loads",
+    Group.LIMITS: "limits of units",
+    Group.COSTS: "generation costs",
+}
+
+
+def _left_public(protection: Protection, *, shape_public: bool) -> list[str]:
+    """What a joint release leaves as it is: all groups that are not protected, and structure."""
+    stated = [
+        "the topology: buses, lines and what they join, which buses have loads and units, and how many units",
+        "bus shunts, voltage limits, base voltages, angle limits, tap ratios and phase shifts",
+        "which numbers are zero, their signs, and which numbers of one element are equal",
+    ]
+    stated += [f"{GROUP_WORDS[one]}, as they are" for one in Group if one not in protection]
+    if Group.LINES in protection and (Group.RATINGS not in protection or protection.ratings is Ratings.OWN):
+        stated.append("ratings that were made from impedances give them away, as far as they are known")
+    if Group.COSTS in protection and not protection.classes:
+        stated.append("a cost curve that many units share, which their noisy curves tell together")
+    if Group.COSTS in protection:
+        stated.append("where the pieces of piecewise costs meet")
+    if shape_public:
+        stated.append("the shape of the profile, bus by bus: how each load moves over the steps")
+    return stated
+
+
+def unprotected_lines(words: MechanismWords, grid: PublicGrid, protection: Protection | None) -> list[int]:
+    """Numbers of lines whose series parameters are released as they are."""
+    if protection is not None and Group.LINES not in protection:
+        return list(range(1, grid.n_line + 1))
+    return [int(line) + 1 for line in np.flatnonzero(words.unprotected(grid))]
+
+
+def file_notes(*, private: bool, step: int | None, protection: Protection | None = None) -> tuple[str, ...]:
     """The comments at the head of a released file."""
-    notes = ["Released by GridVeil: line parameters are not those of the original network; see manifest.json."]
+    what = "line parameters" if protection is None else ", ".join(GROUP_WORDS[one] for one in protection.groups)
+    notes = [f"Released by GridVeil: {what} are not those of the original network; see manifest.json."]
     if step is not None:
         notes.append(f"Loads and operating point are those of step {step} of profile.csv.")
     return tuple(notes) if private else (*notes, RESEARCH)

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from gridveil.arrays import IntArray
 from gridveil.errors import ReleaseError
 from gridveil.grid import PublicGrid
 from gridveil.regular import small_bytes
+from gridveil.wall.protection import Element, Protection
 
 SameAs = Mapping[int, int]
 """By what number the ledger knows a bus that was renumbered."""
@@ -34,9 +36,22 @@ def corridor_buses(grid: PublicGrid, same_as: SameAs | None = None) -> list[tupl
     return [(low, high) for low, high in renamed]
 
 
-def identities(grid: PublicGrid, same_as: SameAs | None = None) -> list[str]:
-    """The public identity of every asset."""
-    return [f"corridor {low} {high}" for low, high in corridor_buses(grid, same_as)]
+def identities(grid: PublicGrid, same_as: SameAs | None = None, protection: Protection | None = None) -> list[str]:
+    """The public identity of every asset that a release protects: corridors, unless more or others are."""
+    elements = (Element.CORRIDOR,) if protection is None else protection.elements
+    known = same_as or {}
+
+    def of_bus(element: Element, buses: IntArray) -> list[str]:
+        numbers = grid.buses.number[np.unique(buses)].tolist()
+        return [f"{element} {known.get(number, number)}" for number in numbers]
+
+    found = [f"corridor {low} {high}" for low, high in corridor_buses(grid, same_as)]
+    found = found if Element.CORRIDOR in elements else []
+    if Element.LOAD in elements:
+        found += of_bus(Element.LOAD, np.flatnonzero((grid.buses.pd != 0) | (grid.buses.qd != 0)))
+    if Element.PLANT in elements:
+        found += of_bus(Element.PLANT, grid.generators.bus)
+    return found
 
 
 def read_same_as(path: Path, grid: PublicGrid) -> dict[int, int]:

@@ -5,24 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from gridveil.grid import PublicGrid
 from gridveil.publish.plan import Plan
 from gridveil.wall.draw import NoisyLines
 
 
 @dataclass(frozen=True, eq=False)
 class KeptDraw:
-    """The noisy lines of a release, its plan, and whether it has a profile."""
+    """The noisy lines of a release, its plan, whether it has a profile, and the noisy grid if more than lines is."""
 
     noisy: NoisyLines
     plan: dict[str, Any]
     profile: bool
+    grid: PublicGrid | None = None
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
     """A plan in plain values."""
     record = {one.name: getattr(plan, one.name) for one in fields(plan)}
     costs = plan.published_costs
-    return {**record, "published_cost": None if costs is None else list(costs), "target": str(plan.target)}
+    return {
+        **record,
+        "published_cost": None if costs is None else list(costs),
+        "target": str(plan.target),
+        "protect": [str(one) for one in plan.protect or ()],
+    }
 
 
 def recorded_plan(record: dict[str, Any]) -> Plan:

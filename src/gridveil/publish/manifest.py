@@ -18,13 +18,14 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert, to_builtins
 from gridveil.errors import OtherFormat, ReleaseError
 from gridveil.wall.codec import from_json, json_schema
 from gridveil.wall.facts import Fact
+from gridveil.wall.protection import Group, Protection, Ratings
 from gridveil.wall.target import Target
 
 LARGEST = 1e18
 """No number of a manifest is larger."""
-Name = Literal["log", "additive", "paper"]
-Charged = Literal["log", "additive", "paper", "cost"]
-Unit = Literal["relative", "conductance", "surcharge"]
+Name = Literal["log", "additive", "paper", "joint"]
+Charged = Literal["log", "additive", "paper", "joint", "cost", "totals"]
+Unit = Literal["relative", "conductance", "surcharge", "total"]
 Positive = Annotated[float, Meta(gt=0, lt=LARGEST)]
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
@@ -39,7 +40,10 @@ VERSION = r"[0-9]{1,4}([.][0-9]{1,6}){0,3}((a|b|rc)[0-9]{1,3})?([.]post[0-9]{1,3
 Version = Annotated[str, Meta(pattern=rf"^(absent|{VERSION})(?![\s\S])")]
 FIRST_DAY = date(2026, 1, 1)
 """No release is older: the first format is of that year."""
-FORMAT: Literal["gridveil-release-5"] = "gridveil-release-5"
+Format = Literal["gridveil-release-5", "gridveil-release-6"]
+FORMAT: Format = "gridveil-release-5"
+JOINT_FORMAT: Format = "gridveil-release-6"
+"""Of releases that protect more than lines."""
 
 
 class MechanismRecord(Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,6 +72,17 @@ class Parts(Struct, frozen=True, forbid_unknown_fields=True):
 
     lines: Part
     cost: Part | None
+    totals: Part | UnsetType = UNSET
+
+
+class ProtectionRecord(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is protected beside lines, or instead of them: the α of every group, and how ratings and costs are taken."""
+
+    groups: dict[Group, Positive]
+    ratings: Ratings
+    cost_classes: bool
+    room: Annotated[float, Meta(ge=0, lt=0.5)]
+    shape_public: bool
 
 
 class WithinRecord(Struct, frozen=True, forbid_unknown_fields=True):
@@ -212,7 +227,7 @@ class Digests(
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     """The record of one release; the bundle adds the digests and the key that signs them."""
 
-    format: Literal["gridveil-release-5"]
+    format: Format
     warning: str | None
     publisher: Publisher | None
     date: Day
@@ -229,6 +244,25 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     software: Software
     public_key: Key | None
     sha256: Digests
+    protection: ProtectionRecord | UnsetType = UNSET
+
+
+def protection_of(record: Manifest) -> Protection | None:
+    """What a manifest says is protected, if that is more than lines."""
+    stated = record.protection
+    if isinstance(stated, UnsetType) or not stated.groups:
+        return None
+    return Protection(dict(stated.groups), stated.ratings, stated.cost_classes)
+
+
+def shape_public(record: Manifest) -> bool:
+    """Does a manifest say that the shape of its profile is public, bus by bus?"""
+    return not isinstance(record.protection, UnsetType) and record.protection.shape_public
+
+
+def totals_part(parts: Parts) -> Part | None:
+    """The part for totals, if there is one."""
+    return None if isinstance(parts.totals, UnsetType) else parts.totals
 
 
 def schema() -> dict[str, Any]:
@@ -249,8 +283,11 @@ def read_manifest(data: bytes) -> Manifest:
         head = from_json(data, _Head)
     except ReleaseError:
         head = _Head()
-    if head.format != FORMAT and fullmatch(r"gridveil-release-[0-9]{1,6}", head.format):
-        raise OtherFormat(f"this bundle has format {head.format}, and this version reads {FORMAT}; {_readers(head)}")
+    if head.format not in (FORMAT, JOINT_FORMAT) and fullmatch(r"gridveil-release-[0-9]{1,6}", head.format):
+        raise OtherFormat(
+            f"this bundle has format {head.format}, and this version reads {FORMAT} and {JOINT_FORMAT}; "
+            f"{_readers(head)}"
+        )
     return from_json(data, Manifest)
 
 

@@ -9,30 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 
 from gridveil.errors import ReleaseError
+from gridveil.grid import PublicGrid
 from gridveil.grid.profile import Profile, base_profile
 from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.composition import Assets
 from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.process.cores import core_dumps_off
-from gridveil.publish.behind import Progress, Public, Shop, finished, repaired
+from gridveil.publish.asking import Asking
+from gridveil.publish.behind import Progress, Public, Shop, finished, joint_world, repaired
 from gridveil.publish.costs import check_scale, copper_plates
 from gridveil.publish.elements import SameAs, identities
 from gridveil.publish.kept import KeptDraw, plan_record
 from gridveil.publish.plan import Plan
 from gridveil.publish.preview import charges, preview
 from gridveil.publish.record import check_clock, conditions
+from gridveil.publish.refuse import check_network
 from gridveil.publish.release import Release
 from gridveil.publish.spending import Purse, spending
+from gridveil.publish.worlds import shape
 from gridveil.repair.child import ChildWorkshop
 from gridveil.repair.unused import Hands, alone
 from gridveil.sealed.facts import Truth
-from gridveil.sealed.mechanisms import mechanism
+from gridveil.sealed.mechanisms import joint, mechanism
 from gridveil.sealed.split import SecretNetwork
 from gridveil.wall.codec import pack
+from gridveil.wall.draw import Drawn
 from gridveil.wall.facts import Fact, FactKind, Source
+from gridveil.wall.protection import Group
 
 Workshops = Callable[[], Shop]
 
@@ -63,16 +70,14 @@ def release(
     the charge does (`Spent`). What is likely to be a slip is refused unless it is `confirmed`. `same_as` says as what
     the ledger knows renumbered buses. `hands` solve the unused steps on the released network (`repair/unused.py`).
     """
-    grid, method = network.grid, mechanism(plan.mechanism)
-    plan.check_network(grid)
+    grid = network.grid
+    check_network(plan, grid)
     noise = noise or ExactNoise()
-    horizon = profile or base_profile(grid)
-    if horizon.pd.shape[1] != grid.n_bus:
-        raise ReleaseError(f"the profile has {horizon.pd.shape[1]} buses, the network {grid.n_bus}; make one for it")
+    horizon = _horizon(grid, profile)
     used = plan.used(len(horizon)).tolist()
-    demands = [Demand(horizon.pd[index], horizon.qd[index]) for index in used]
-    plates = [] if plan.source.conditional else copper_plates(grid, demands)
-    check_scale(plan.share, plates or plan.published_costs or ())
+    plates = _plates(grid, plan, horizon, used)
+    open_shape = plan.shape_public or Group.LOADS not in plan.protection
+    factors = shape(grid, horizon, public=open_shape) if plan.joint else None
     book = (ledger or Ledger.open()) if noise.private else None
     if book is not None:
         preview(network, plan, book, same_as=same_as).require(confirmed=confirmed)
@@ -85,38 +90,71 @@ def release(
             unused.require_optima()
     facts = _stated(plan, horizon, used, truth, unused)
     check_scale(plan.share, [one.value for one in facts if one.kind is FactKind.COST])
-    loss = method.loss(network, plan.epsilon_lines)
-    first, *second = charges(plan, loss)
-    purse = Purse(book, book.assets(network.name, identities(grid, same_as)) if book else Assets("", ()))
-
-    def ask() -> Fact:
-        progress("asking for the dispatch cost, with noise")
-        purse.pay(second[0])
-        answer = truth.ask_surcharge(plates, plan.epsilon_cost, plan.cost_sensitivity, noise)
-        purse.keep(pack(answer))
-        return answer
-
+    loss = draw_loss(network, plan)
+    first, *later = charges(plan, loss)
+    touched = identities(grid, same_as, plan.protection)
+    purse = Purse(book, book.assets(network.name, touched) if book else Assets("", ()))
+    asking = Asking(truth, plan, noise, purse, later, progress)
     check_clock()
     noise.prepare()
     if book is not None:
         book.require_room()
     progress("starting the repair process")
     with spending(purse), closing(workshop()) as shop:
-        purse.pay(first, conditions(plan, facts), then=second)
+        purse.pay(first, conditions(plan, facts), then=later)
         progress("drawing" if book is None else f"charged: entry {purse.receipts[0].entry} of the ledger; drawing")
-        noisy = method.perturb(network, plan.epsilon_lines, float(plan.alpha), noise)
-        purse.keep(pack(KeptDraw(noisy, plan_record(plan), profile is not None)))
-        # ════════ wall: below, the secret is seen by `ask` alone, whose answer is paid for and noised ════════
+        drawn = draw(network, plan, noise)
+        purse.keep(
+            pack(KeptDraw(drawn.lines, plan_record(plan), profile is not None, drawn.grid if plan.joint else None))
+        )
+        totals = asking.totals()
+        # ════════ wall: below, the secret is seen by `asking` alone, whose answers are paid for and noised ════════
         names = network.bus_names if plan.keep_names else None
-        public = Public(grid, plan, profile, horizon, used, names, noisy, facts)
-        begun = shop.begin(grid, noisy, plan.fidelity, lambda spent: progress(f"working: {spent:.0f} AC-OPFs so far"))
-        public, result = repaired(public, begun, plates, ask, progress)
+        if factors is None:
+            public = Public(grid, plan, profile, horizon, used, names, drawn.lines, facts)
+        else:
+            public = joint_world(drawn, plan, facts + totals, profile, horizon, factors, used, names)
+            plates = [one.value for one in public.facts if one.kind is FactKind.MERIT and one.step is not None]
+        begun = shop.begin(public.grid, public.noisy, plan.fidelity, partial(_so_far, progress))
+        public, result = repaired(public, begun, plates, partial(asking.cost, plates), progress)
         progress("certifying what is written")
         made = finished(public, result, noise, loss, purse.receipts, hands, progress)
         if deliver is not None:
             progress("writing")
             deliver(made)
     return made
+
+
+def _horizon(grid: PublicGrid, profile: Profile | None) -> Profile:
+    if profile is not None and profile.pd.shape[1] != grid.n_bus:
+        raise ReleaseError(f"the profile has {profile.pd.shape[1]} buses, the network {grid.n_bus}; make one for it")
+    return profile or base_profile(grid)
+
+
+def _plates(grid: PublicGrid, plan: Plan, horizon: Profile, used: Sequence[int]) -> list[float]:
+    """Copper-plate costs, where they are public. Of protected numbers nothing is told by a refusal: what depends on
+    them is looked at after the noise."""
+    demands = [Demand(horizon.pd[index], horizon.qd[index]) for index in used]
+    plates = [] if plan.source.conditional or plan.joint else copper_plates(grid, demands)
+    check_scale(plan.share, plates or plan.published_costs or ())
+    return plates
+
+
+def _so_far(progress: Progress, spent: float) -> None:
+    progress(f"working: {spent:.0f} AC-OPFs so far")
+
+
+def draw_loss(network: SecretNetwork, plan: Plan) -> float:
+    """What the draw itself costs."""
+    return plan.epsilon_lines if plan.joint else mechanism(plan.mechanism).loss(network, plan.epsilon_lines)
+
+
+def draw(network: SecretNetwork, plan: Plan, noise: Noise) -> Drawn:
+    """Draw what the plan protects, once."""
+    if plan.joint:
+        return joint.perturb(network, plan.protection, plan.epsilon_lines, noise)
+    method = mechanism(plan.mechanism)
+    return Drawn(network.grid, method.perturb(network, plan.epsilon_lines, float(plan.alpha), noise))
 
 
 def _stated(plan: Plan, horizon: Profile, used: Sequence[int], truth: Truth, unused: Truth) -> tuple[Fact, ...]:
@@ -130,4 +168,9 @@ def _stated(plan: Plan, horizon: Profile, used: Sequence[int], truth: Truth, unu
         facts = truth.declare(FactKind.COST)
         if plan.loss_within is not None:
             facts += truth.declare(FactKind.LOSSES)
+    if plan.asked_totals and plan.totals == Source.PUBLISHED:
+        known = plan.published_totals or {}
+        facts += tuple(Fact(kind, None, known[kind], Source.PUBLISHED) for kind in plan.asked_totals)
+    elif plan.asked_totals and plan.totals == Source.DECLARED:
+        facts += truth.declare_totals(plan.asked_totals)
     return facts + (unused.declare(FactKind.UNUSED_COST) if plan.declare_unused else ())

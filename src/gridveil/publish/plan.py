@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -10,11 +10,21 @@ import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
 from gridveil.errors import PrivacyError, ReleaseError
-from gridveil.grid import LineKind, PublicGrid
 from gridveil.grid.profile import equally_spaced
+from gridveil.publish.values import alpha_value, require_positive, share_value
 from gridveil.wall.draw import Fidelity
-from gridveil.wall.facts import DIGITS, SENSITIVITY, SHARE, Source
-from gridveil.wall.mechanisms import PUBLISHED, MechanismWords, mechanism_words
+from gridveil.wall.facts import (
+    DIGITS,
+    LOWEST,
+    SENSITIVITY,
+    SHARE,
+    TOTALS_SENSITIVITY,
+    TOTALS_SHARE,
+    FactKind,
+    Source,
+)
+from gridveil.wall.mechanisms import JOINT, PUBLISHED, RELATIVE, MechanismWords, mechanism_words
+from gridveil.wall.protection import Group, Protection, Ratings, group
 from gridveil.wall.target import EFFORT, LEAST_EFFORT, Target
 
 MOST = 1e6
@@ -36,6 +46,13 @@ class Plan:
     question whether the original has an optimal power flow, for those who answer the requests of others: then neither
     a refusal nor an exit code says anything of it. A repair that costs more than `effort` AC-OPFs is given up.
     `check_steps` of the unused steps, equally spaced, are solved on the released network and reported (all if `None`).
+
+    `protect` names groups: 'lines' (the default), 'ratings', 'loads', 'limits', 'costs', or 'all'; `alphas` gives some
+    of them an α of their own. `ratings` are protected by themselves ('own') or as rating·|z| ('with-impedance'), and
+    with `classes` units of equal curves are one element. `totals` (demand, capacity, merit-order cost, of what is
+    protected) are 'private' (for `totals_share` of ε, and changes up to `totals_sensitivity`), 'derived', 'declared' or
+    'published' (`published_totals`). `room` is the share of every range that a projection leaves free. With protected
+    loads a profile may scale all of them; one that moves each for itself needs `shape_public`.
     """
 
     epsilon: float
@@ -55,25 +72,38 @@ class Plan:
     target: str = Target.DRAWN
     effort: float = EFFORT
     check_steps: int | None = None
+    protect: str | Sequence[str] | None = None
+    alphas: Mapping[str, float | str] | None = None
+    ratings: str = Ratings.OWN
+    classes: bool = False
+    totals: str = Source.PRIVATE
+    published_totals: Mapping[str, float] | None = None
+    totals_share: float = TOTALS_SHARE
+    totals_sensitivity: float = TOTALS_SENSITIVITY
+    room: float = 0.0
+    shape_public: bool = False
 
     def __post_init__(self) -> None:
         if self.mechanism not in PUBLISHED:
             raise PrivacyError(f"there is no mechanism '{self.mechanism}' for releases; choose {', '.join(PUBLISHED)}")
-        object.__setattr__(self, "alpha", _alpha(self.alpha, self.words))
-        object.__setattr__(self, "beta", _share("beta", self.beta))
+        self._name_mechanism()
+        object.__setattr__(self, "alpha", alpha_value(self.alpha, self.words))
+        object.__setattr__(self, "beta", share_value("beta", self.beta))
         for name in ("epsilon", "alpha", "beta"):
-            _positive(name, getattr(self, name))
+            require_positive(name, getattr(self, name))
         if self.epsilon > MOST:
             raise PrivacyError(f"epsilon = {self.epsilon:g} protects nothing; give {MOST:g} or less")
         if self.share >= 1:
             raise ReleaseError(
                 f"beta = {self.share:g} would allow any cost; give a share below 1, such as 0.01 for 1 %"
             )
-        if self.mechanism == "log" and float(self.alpha) > 10:
-            raise PrivacyError(
-                f"alpha = {float(self.alpha):g} is relative for the mechanism 'log' (0.1 is ten per cent); "
-                "such a change is no protection but noise, give a value of 10 or less"
-            )
+        for alpha in (float(self.alpha), *self.protection.alpha.values()):
+            require_positive("alpha", alpha)
+            if self.words.unit == RELATIVE and alpha > 10:
+                raise PrivacyError(
+                    f"alpha = {alpha:g} is relative for the mechanism '{self.mechanism}' (0.1 is ten per cent); "
+                    "such a change is no protection but noise, give a value of 10 or less"
+                )
         if not 1 < self.bound_factor <= MOST:
             raise ReleaseError(f"the bound factor must be a number above 1, and {MOST:g} at most")
         if self.steps is not None and self.steps < 1:
@@ -89,6 +119,89 @@ class Plan:
         if self.target not in tuple(Target):
             raise ReleaseError(f"there is no target '{self.target}'; choose {', '.join(Target)}")
         self._check_cost()
+        self._check_totals()
+
+    def _name_mechanism(self) -> None:
+        """What protects more than lines is `joint`; a plan keeps its groups and their α in full."""
+        named = (
+            self.protect if self.protect is not None else tuple(Group) if self.mechanism == JOINT else (Group.LINES,)
+        )
+        names = [one for one in named.split(",") if one.strip()] if isinstance(named, str) else list(named)
+        groups = tuple(Group) if [one.strip().lower() for one in names] == ["all"] else tuple(map(group, names))
+        chosen = tuple(one for one in Group if one in groups)
+        if chosen != (Group.LINES,):
+            if self.mechanism not in ("log", JOINT):
+                raise PrivacyError(
+                    f"the mechanism '{self.mechanism}' protects lines alone; leave it out for other groups"
+                )
+            object.__setattr__(self, "mechanism", JOINT)
+        elif self.mechanism == JOINT:
+            object.__setattr__(self, "mechanism", "log")
+        object.__setattr__(self, "protect", chosen)
+        given = {group(name): alpha_value(value, self.words) for name, value in (self.alphas or {}).items()}
+        if strange := [one for one in given if one not in chosen]:
+            raise PrivacyError(
+                f"there is an alpha for {strange[0]}, which is not protected; protect it or leave it out"
+            )
+        object.__setattr__(self, "alphas", {str(one): given[one] for one in Group if one in given} or None)
+
+    def _check_totals(self) -> None:
+        if self.ratings not in tuple(Ratings):
+            raise PrivacyError(f"ratings cannot be protected '{self.ratings}'; choose {', '.join(Ratings)}")
+        if self.totals not in tuple(Source):
+            raise ReleaseError(f"there is no source '{self.totals}' of totals; choose {', '.join(Source)}")
+        if not 0 <= self.room < 0.5:
+            raise ReleaseError(f"room = {self.room:g} is not a share of a range that can be left free; give 0 to 0.49")
+        for name, value in (("the totals' share of epsilon", self.totals_share), ("s", self.totals_sensitivity)):
+            if not 0 < value < 1:
+                raise PrivacyError(f"{name} = {value:g} must lie between 0 and 1; nothing was charged")
+        if self.epsilon_lines <= 0:
+            raise PrivacyError("cost and totals take all of epsilon, and leave none for the numbers themselves")
+        wanted, have = {str(one) for one in self.asked_totals}, set(self.published_totals or {})
+        if self.totals == Source.PUBLISHED and wanted != have:
+            raise ReleaseError(
+                f"published totals are needed for {', '.join(sorted(wanted)) or 'nothing'}, and no others"
+            )
+        if self.totals != Source.PUBLISHED and have:
+            raise ReleaseError(
+                f"published totals and --totals {self.totals} contradict each other; give one of the two"
+            )
+        if any(not 0 < value < LARGEST_COST for value in (self.published_totals or {}).values()):
+            raise ReleaseError(f"a published total must be a positive number below {LARGEST_COST:g}")
+        if self.unattended and self.asked_totals and self.totals == Source.DECLARED:
+            raise ReleaseError("an unattended release declares nothing; choose --totals private, derived or published")
+
+    @property
+    def protection(self) -> Protection:
+        """What is protected, with the α of every group."""
+        alphas = {group: float((self.alphas or {}).get(group, self.alpha)) for group in self.protect or ()}
+        return Protection({Group(name): value for name, value in alphas.items()}, Ratings(self.ratings), self.classes)
+
+    @property
+    def joint(self) -> bool:
+        """Does it protect more than lines?"""
+        return self.mechanism == JOINT
+
+    @property
+    def asked_totals(self) -> tuple[FactKind, ...]:
+        """Totals of protected numbers."""
+        pairs = ((Group.LOADS, FactKind.DEMAND), (Group.LIMITS, FactKind.CAPACITY), (Group.COSTS, FactKind.MERIT))
+        return tuple(kind for group, kind in pairs if group in (self.protect or ()))
+
+    @property
+    def epsilon_totals(self) -> float:
+        """The part of ε for totals."""
+        return self.totals_share * self.epsilon if self.asked_totals and self.totals == Source.PRIVATE else 0.0
+
+    @property
+    def lowest(self) -> float:
+        """The least surcharge that counts: nothing, unless what it is told from is noisy."""
+        return LOWEST if self.asked_totals else 0.0
+
+    @property
+    def reach(self) -> float:
+        """The α that a ledger counts: changes of an element up to this cost no more than ε, whatever their groups."""
+        return min(self.protection.alpha.values()) if self.joint else float(self.alpha)
 
     def _check_cost(self) -> None:
         if self.cost not in (None, *Source):
@@ -157,8 +270,8 @@ class Plan:
 
     @property
     def epsilon_lines(self) -> float:
-        """The part of ε for the lines."""
-        return self.epsilon - self.epsilon_cost
+        """The part of ε for the lines, and what else is drawn with them."""
+        return self.epsilon - self.epsilon_cost - self.epsilon_totals
 
     @property
     def cost_scale(self) -> float:
@@ -167,7 +280,7 @@ class Plan:
 
     @property
     def fidelity(self) -> Fidelity:
-        return Fidelity(self.share, self.bound_factor, self.loss_within, Target(self.target), self.effort)
+        return Fidelity(self.share, self.bound_factor, self.loss_within, Target(self.target), self.effort, self.room)
 
     def used(self, horizon: int) -> IntArray:
         """Which steps of a horizon are used; refuses what the profile cannot give."""
@@ -181,43 +294,3 @@ class Plan:
         if self.declare_unused and len(used) == horizon:
             raise ReleaseError("--declare-unused declares nothing: every step is used; leave it out")
         return used
-
-    def check_network(self, grid: PublicGrid) -> None:
-        """Refuse a network in which there is nothing to protect."""
-        if not np.any(grid.lines.kind == LineKind.LOSSY):
-            raise ReleaseError(
-                "no line of the network has a positive resistance, so the paper's secret does not exist in it; "
-                "check the branch table's r column"
-            )
-
-
-def _alpha(alpha: float | str, words: MechanismWords) -> float:
-    if not isinstance(alpha, str):
-        return float(alpha)
-    text = alpha.strip()
-    unit = next((unit for unit in ("%", "pu") if text.endswith(unit)), "")
-    try:
-        value = float(text.removesuffix(unit))
-    except ValueError:
-        raise PrivacyError(f"alpha = '{alpha}' is not a number; write 0.1, 10% or 0.1pu") from None
-    if unit and unit != words.suffix:
-        wanted = {"%": "relative: write 0.1 or 10%", "pu": "in per unit of conductance: write 0.1 or 0.1pu"}[
-            words.suffix
-        ]
-        raise PrivacyError(f"alpha = '{alpha}' has the wrong unit: for the mechanism '{words.name}' it is {wanted}")
-    return value / 100 if unit == "%" else value
-
-
-def _share(name: str, value: float | str) -> float:
-    if not isinstance(value, str):
-        return float(value)
-    text = value.strip()
-    try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        raise ReleaseError(f"{name} = '{value}' is not a share; write 0.01 or 1%") from None
-
-
-def _positive(name: str, value: float) -> None:
-    if not (isfinite(value) and value > 0):
-        raise PrivacyError(f"{name} = {value} must be a positive, finite number")

@@ -16,7 +16,7 @@ from gridveil.publish.record import spent_parts
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import SecretNetwork
 from gridveil.wall.facts import Source
-from gridveil.wall.mechanisms import COST, RELATIVE, SURCHARGE
+from gridveil.wall.mechanisms import COST, RELATIVE, SURCHARGE, TOTAL, TOTALS
 
 LARGE_EPSILON = 10.0
 LARGE_ALPHA = 1.0
@@ -63,29 +63,32 @@ class Preview:
 
 def preview(network: SecretNetwork, plan: Plan, ledger: Ledger | None, *, same_as: SameAs | None = None) -> Preview:
     """What a release would come to in a ledger, or in a new one."""
-    loss = mechanism(plan.mechanism).loss(network, plan.epsilon_lines)
-    due = charges(plan, loss)
+    loss = plan.epsilon_lines if plan.joint else mechanism(plan.mechanism).loss(network, plan.epsilon_lines)
+    due, touched = charges(plan, loss), identities(network.grid, same_as, plan.protection)
     if ledger is None:
-        assets = Assets(network.name, tuple(identities(network.grid, same_as)))
+        assets = Assets(network.name, tuple(touched))
         before, after = (
             accounts(assets, [(assets, one) for one in some], [(None, DEFAULT_LIMIT)]) for some in ([], due)
         )
         namesake = None
     else:
-        assets, history = ledger.assets(network.name, identities(network.grid, same_as)), ledger.history()
+        assets, history = ledger.assets(network.name, touched), ledger.history()
         before, after = (history.accounts(assets, some) for some in ([], due))
         namesake = history.namesake(assets)
     public = stays_public(
         plan.words, network.grid, plan.source, spent_parts(plan, loss, asked=True),
         [one.mechanism for one in after.within], attended=not plan.unattended,
+        protection=plan.protection if plan.joint else None, shape_public=plan.shape_public,
     )  # fmt: skip
     questions = _questions(plan, before, after, namesake)
     return Preview(tuple(due), before, after, tuple(public), questions, _impossible(plan))
 
 
 def charges(plan: Plan, loss: float) -> list[Charge]:
-    """What a release is charged for its lines, at a loss, and what it may be charged for its cost."""
-    found = [Charge(loss, float(plan.alpha), plan.words.unit, plan.mechanism)]
+    """What a release is charged for its draw, at a loss, and what it may be charged for its totals and its cost."""
+    found = [Charge(loss, plan.reach, plan.words.unit, plan.mechanism)]
+    if plan.epsilon_totals:
+        found.append(Charge(plan.epsilon_totals, plan.totals_sensitivity, TOTAL, TOTALS))
     if plan.source is Source.PRIVATE:
         found.append(Charge(plan.epsilon_cost, plan.cost_sensitivity, SURCHARGE, COST))
     return found
@@ -110,7 +113,7 @@ def _questions(plan: Plan, before: Accounts, after: Accounts, namesake: Assets |
 
 def _impossible(plan: Plan) -> str | None:
     """Noise that no repair takes back: typically larger than the bounds within which released values lie."""
-    scale = float(plan.alpha) / plan.epsilon_lines
+    scale = max(float(plan.alpha), *plan.protection.alpha.values()) / plan.epsilon_lines
     relative = plan.words.unit == RELATIVE
     most = log(plan.bound_factor) if relative else WIDEST
     if scale <= most:

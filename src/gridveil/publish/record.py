@@ -10,8 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from math import ceil, floor, log10
 from re import match
 
-import numpy as np
-from msgspec import convert
+from msgspec import UNSET, UnsetType, convert
 
 from gridveil.errors import ReleaseError
 from gridveil.grid import PublicGrid
@@ -27,10 +26,12 @@ from gridveil.publish.describe import (
     scrubbed,
     statement,
     stays_public,
+    unprotected_lines,
 )
 from gridveil.publish.manifest import (
     FIRST_DAY,
     FORMAT,
+    JOINT_FORMAT,
     VERSION,
     Digests,
     FidelityRecord,
@@ -40,9 +41,11 @@ from gridveil.publish.manifest import (
     Part,
     Parts,
     Privacy,
+    ProtectionRecord,
     RepairRecord,
     Software,
     WithinRecord,
+    totals_part,
 )
 from gridveil.publish.plan import Plan
 from gridveil.wall.draw import SIGNIFICANT, Repair
@@ -69,7 +72,7 @@ def make_manifest(
     before = earlier_conditions(receipts)
     used = [fact.step for fact in facts if fact.kind is FactKind.COST and fact.step is not None]
     return Manifest(
-        format=FORMAT,
+        format=JOINT_FORMAT if plan.joint else FORMAT,
         warning=None if noise.private else RESEARCH,
         publisher=None,
         date=today(),
@@ -77,7 +80,7 @@ def make_manifest(
         privacy=Privacy(
             differentially_private=noise.private,
             epsilon=plan.epsilon,
-            alpha=float(plan.alpha),
+            alpha=plan.reach,
             alpha_unit=words.unit,  # type: ignore[arg-type]
             loss=total_loss(parts) if noise.private else None,
             parts=parts,
@@ -89,6 +92,7 @@ def make_manifest(
                 before,
                 private=noise.private,
                 dispatch=needs_dispatch(plan.source, attended=not plan.unattended),
+                joint=plan.joint,
             ),
             cumulative_loss=total_spent(last, words.name) if last else None,
             cumulative_within=convert([one._asdict() for one in within], list[WithinRecord]) if last else None,
@@ -104,15 +108,30 @@ def make_manifest(
         horizon=None if profile is None else Horizon(int(profile.step[0]), len(profile), used, used[0], checked),
         attended=not plan.unattended,
         not_protected=stays_public(
-            words, grid, plan.source, parts, [one.mechanism for one in within], attended=not plan.unattended
+            words,
+            grid,
+            plan.source,
+            parts,
+            [one.mechanism for one in within],
+            attended=not plan.unattended,
+            protection=plan.protection if plan.joint else None,
+            shape_public=plan.shape_public,
         ),
-        unprotected_lines=(np.flatnonzero(words.unprotected(grid)) + 1).tolist(),
+        unprotected_lines=unprotected_lines(words, grid, plan.protection),
         scrubbed=scrubbed(names_kept=plan.keep_names),
         repair=RepairRecord(result.path, result.cuts, SIGNIFICANT),  # type: ignore[arg-type]
         software=_software(),
         public_key=None,
         sha256=Digests(),
+        protection=_protection(plan),
     )
+
+
+def _protection(plan: Plan) -> ProtectionRecord | UnsetType:
+    if not plan.joint:
+        return UNSET
+    chosen = plan.protection
+    return ProtectionRecord(dict(chosen.alpha), chosen.ratings, chosen.classes, plan.room, plan.shape_public)
 
 
 def check_clock() -> None:
@@ -143,16 +162,18 @@ def earlier_conditions(receipts: Sequence[Receipt]) -> list[str]:
 
 def spent_parts(plan: Plan, loss: float, *, asked: bool) -> Parts:
     """The parts of ε, and what is spent of each if the cost is `asked` for."""
-    lines = Part(plan.epsilon_lines, float(plan.alpha), plan.words.unit, True, loss)  # type: ignore[arg-type]
-    if plan.source is not Source.PRIVATE:
-        return Parts(lines, None)
+    lines = Part(plan.epsilon_lines, plan.reach, plan.words.unit, True, loss)  # type: ignore[arg-type]
     spent = plan.epsilon_cost if asked else None
-    return Parts(lines, Part(plan.epsilon_cost, plan.cost_sensitivity, "surcharge", asked, spent))
+    cost = Part(plan.epsilon_cost, plan.cost_sensitivity, "surcharge", asked, spent)
+    part = plan.epsilon_totals
+    totals: Part | UnsetType = Part(part, plan.totals_sensitivity, "total", True, part) if part else UNSET
+    return Parts(lines, cost if plan.source is Source.PRIVATE else None, totals)
 
 
 def total_loss(parts: Parts) -> float:
     """What a release has really spent."""
-    return (parts.lines.loss or 0.0) + ((parts.cost.loss or 0.0) if parts.cost is not None else 0.0)
+    found = (parts.lines, parts.cost, totals_part(parts))
+    return sum((one.loss or 0.0) for one in found if one is not None)
 
 
 def total_spent(receipt: Receipt, name: str) -> float:

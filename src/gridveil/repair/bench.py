@@ -235,10 +235,11 @@ class Bench:
         fidelity, snapshots = self.promise.fidelity, self.promise.snapshots
         program = projection(self.grid, box, snapshots, made, fidelity.loss_within is not None)
         own = None if near is None else (box.clip(box.parameters(near.network)), [one.point for one in near.optima])
+        roomy = effort._replace(room=max(effort.room, fidelity.room))
         most = effort.starts + (not self.noisy.relative and self.grid.n_bus >= MANY)
         for start in starts(program, box, own, self.other.network, self._others)[:most]:
             self.tries += 1
-            outcome = project(program, box, snapshots, fidelity, aim, start, effort)
+            outcome = project(program, box, snapshots, fidelity, aim, start, roomy)
             if outcome.status is Status.OPTIMAL:
                 return rounded(box.network(box.clip(outcome.x[program.parameters])))
         return None

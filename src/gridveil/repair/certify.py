@@ -15,7 +15,7 @@ from gridveil.nlp.opf import Near, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import parameter_box
-from gridveil.repair.judge import EQUAL, at_most, judge_lines, judge_point, promised
+from gridveil.repair.judge import EQUAL, Kept, at_most, judge_lines, judge_point, promised
 from gridveil.wall.certificate import Basis, Certificate, Check, CheckKind, UsedStep
 from gridveil.wall.draw import Fidelity, NoisyLines, Snapshot
 
@@ -28,12 +28,14 @@ def certify(
     fidelity: Fidelity,
     unprotected: Sequence[int] = (),
     multipliers: Sequence[Multipliers] | None = None,
+    kept: Kept | None = None,
 ) -> Certificate:
     """Check a network as it was read back from its file; `points` are the operating points written with it.
 
     Where a snapshot has no written point, the one that its AC-OPF finds is judged. The AC-OPF is solved anew, from a
     flat start or, with the `multipliers` of the written points, from these first: the repair has solved the same
-    network from the flat start just before, and whether a point is optimal is seen at once.
+    network from the flat start just before, and whether a point is optimal is seen at once. `kept` is what a joint
+    release keeps beside its cost.
     """
     checks, used = list[Check](), list[UsedStep]()
     model = opf_model(grid)
@@ -49,7 +51,7 @@ def certify(
         away = abs(optimum.cost - snapshot.cost) / abs(snapshot.cost) if solved else np.inf
         checks.append(at_most(CheckKind.COST, away, allowed, step))
         used.append(UsedStep(snapshot.step, float(optimum.cost) if solved else None))
-    checks += judge_lines(grid, lines, unprotected)
+    checks += judge_lines(grid, lines, unprotected, kept)
     return Certificate(tuple(checks), used=tuple(used))
 
 

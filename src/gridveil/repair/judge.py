@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, isfinite
+from typing import NamedTuple
 
 import numpy as np
 
-from gridveil.errors import RepairFailed
+from gridveil.arrays import IntArray
+from gridveil.errors import GridError, RepairFailed
 from gridveil.grid import LineKind, LineParameters, OperatingPoint, PublicGrid, circuits, violations
+from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.wall.certificate import Check, CheckKind
 from gridveil.wall.draw import Fidelity, Snapshot
+from gridveil.wall.facts import Fact, FactKind
+from gridveil.wall.protection import Group, Protection
+from gridveil.wall.tables import equal_circuits
 
 BALANCE = 1e-6
 LIMITS = 1e-5
 EQUAL = 1e-8
+TOTAL = 1e-6
+"""Relative: how exactly totals are kept."""
+LEVEL = 3.0
+"""Factor within which the merit-order cost is kept: where nothing else helps, costs get their level by one."""
+HEADROOM = 1.05
+"""Capacity over demand that a release has at least: with less there is no dispatch."""
 
 
 def promised(snapshots: Sequence[Snapshot], fidelity: Fidelity) -> list[float]:
@@ -54,12 +66,70 @@ def judge_point(
     return checks
 
 
-def judge_lines(grid: PublicGrid, lines: LineParameters, unprotected: Sequence[int] = ()) -> list[Check]:
-    """Signs of resistances, and twins that are equal."""
-    return [
+def judge_lines(
+    grid: PublicGrid, lines: LineParameters, unprotected: Sequence[int] = (), kept: Kept | None = None
+) -> list[Check]:
+    """Signs of resistances, and twins that are equal; of a joint release, its totals and the order of limits too."""
+    twins = equal_circuits(grid) if kept is not None and Group.RATINGS in kept.protection else circuits(grid)
+    checks = [
         at_most(CheckKind.SIGNS, _wrong_signs(grid, lines), 0),
-        at_most(CheckKind.TWINS, _corridor_spread(grid, lines, unprotected), EQUAL),
+        at_most(CheckKind.TWINS, _corridor_spread(grid, lines, unprotected, twins), EQUAL),
     ]
+    return checks if kept is None else checks + _judge_totals(grid, kept)
+
+
+class Kept(NamedTuple):
+    """What a joint release keeps beside its cost: what is protected, and the facts, as far as one file shows them."""
+
+    protection: Protection
+    facts: Sequence[Fact]
+    single: bool
+
+
+def kept_claims(kept: Kept) -> dict[CheckKind, float]:
+    """What is judged of a joint release, in its order, with the limits."""
+    claims = {}
+    if _shown_totals(kept):
+        claims[CheckKind.TOTALS] = TOTAL
+    if Group.LIMITS in kept.protection:
+        claims[CheckKind.ORDER] = 0.0
+    if Group.COSTS in kept.protection:
+        claims[CheckKind.LEVEL] = LEVEL
+    return claims
+
+
+def _shown_totals(kept: Kept) -> dict[FactKind, float]:
+    """Totals that a file has: the demand of a horizon is that of no single step."""
+    kinds = (FactKind.DEMAND, FactKind.CAPACITY) if kept.single else (FactKind.CAPACITY,)
+    return {one.kind: one.value for one in kept.facts if one.kind in kinds}
+
+
+def _judge_totals(grid: PublicGrid, kept: Kept) -> list[Check]:
+    made, base = grid.generators, grid.base_mva
+    demand = float(grid.buses.pd.sum())
+    have = {FactKind.DEMAND: demand * base, FactKind.CAPACITY: float(made.pmax.sum()) * base}
+    least = HEADROOM * (demand + float(grid.buses.gs.sum())) * base
+    away = [
+        abs(have[kind] / (max(value, least) if kind is FactKind.CAPACITY and kept.single else value) - 1.0)
+        for kind, value in _shown_totals(kept).items()
+    ]
+    wrong = int(np.count_nonzero((made.pmin > made.pmax) | (made.qmin > made.qmax)))
+    found = {
+        CheckKind.TOTALS: max(away, default=0.0),
+        CheckKind.ORDER: float(wrong),
+        CheckKind.LEVEL: _level(grid, kept) if Group.COSTS in kept.protection else 1.0,
+    }
+    return [at_most(kind, found[kind], limit) for kind, limit in kept_claims(kept).items()]
+
+
+def _level(grid: PublicGrid, kept: Kept) -> float:
+    """By which factor the merit-order cost of a file's step lies off the public one."""
+    merit = [one.value for one in kept.facts if one.kind is FactKind.MERIT and one.step is not None]
+    try:
+        ratio = copper_plate_cost(grid, float(grid.buses.pd.sum())) / merit[0]
+    except (GridError, IndexError, ZeroDivisionError):
+        return inf
+    return max(ratio, 1.0 / ratio) if ratio > 0 else inf
 
 
 def at_most(kind: CheckKind, value: float, limit: float, step: int | None = None) -> Check:
@@ -73,12 +143,12 @@ def _wrong_signs(grid: PublicGrid, lines: LineParameters) -> int:
     return int(np.count_nonzero(np.sign(lines.g) != expected))
 
 
-def _corridor_spread(grid: PublicGrid, lines: LineParameters, unprotected: Sequence[int]) -> float:
+def _corridor_spread(grid: PublicGrid, lines: LineParameters, unprotected: Sequence[int], twins: IntArray) -> float:
     """Largest relative difference of y between twins: lines of one circuit with the same public signs."""
     counted = np.ones(grid.n_line, dtype=bool)
     counted[list(unprotected)] = False
     counted &= grid.lines.kind != LineKind.NEGATIVE_RESISTANCE
-    key = circuits(grid) * 9 + grid.lines.kind * 3 + np.sign(lines.b).astype(np.int64) + 1
+    key = twins * 9 + grid.lines.kind * 3 + np.sign(lines.b).astype(np.int64) + 1
     _, group = np.unique(key[counted], return_inverse=True)
     y = (lines.g + 1j * lines.b)[counted]
     if y.size == 0:

@@ -8,6 +8,7 @@ impedance is read from its rating, by as much as the noisy values bear that out.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +54,12 @@ def shrink_lines(grid: PublicGrid, noisy: NoisyLines) -> Shrunk:
     """The best guess of the lines that noisy values and public data allow."""
     if not noisy.relative:
         return _shrink_conductances(grid, noisy)
+    if not np.any(noisy.protected):
+        none = np.zeros(0)
+        return Shrunk(noisy.lines, none, none, none, none)
+    if noisy.moving is not None and len(noisy.moving.table.rows("rating")):
+        # noisy ratings may hold the noise of their lines: they say nothing of them that is known to be right
+        grid = replace(grid, lines=replace(grid.lines, rating=np.full(grid.n_line, np.inf)))
     structure, b = log_structure(grid, noisy.lines, noisy.group), noisy.scale
     u, line = encode(structure, noisy.lines), structure.line_of()
     parts = [

@@ -12,17 +12,20 @@ from functools import cached_property
 
 import numpy as np
 
-from gridveil.errors import ReleaseError
+from gridveil.errors import GridError, ReleaseError
 from gridveil.grid import PublicGrid
+from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.grid.profile import Profile
 from gridveil.nlp.opf import Solution, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.privacy.noise import Noise
 from gridveil.sealed.split import SecretNetwork
-from gridveil.wall.facts import HIGHEST, Fact, FactKind, declared, private_surcharge
+from gridveil.wall.facts import HIGHEST, KIND_WORDS, Fact, FactKind, declared, private_surcharge, private_total
 
 NEGLIGIBLE = 1e-7
+MOST, LEAST = 1e6, 1e-3
+"""Per unit: where a generator without a limit ends. The least total (MW, or money)."""
 
 
 class Truth:
@@ -62,18 +65,49 @@ class Truth:
             facts.append(declared(kind, int(self._profile.step[index]), value))
         return tuple(facts)
 
-    def surcharge(self, plates: Sequence[float]) -> float:
-        """κ, for mechanisms and for the operator; `plates` are the copper-plate costs of the steps."""
+    def surcharge(self, plates: Sequence[float], lowest: float = 0.0) -> float:
+        """κ, for mechanisms and for the operator; `plates` are the public copper-plate costs of the steps."""
         values = [
             HIGHEST if one.status is not Status.OPTIMAL else np.log(max(one.cost / plate, 1e-9))
             for one, plate in zip(self._optima, plates, strict=True)
         ]
-        return float(np.mean(np.clip(values, 0.0, HIGHEST)))
+        return float(np.mean(np.clip(values, lowest, HIGHEST)))
 
-    def ask_surcharge(self, plates: Sequence[float], epsilon: float, sensitivity: float, noise: Noise) -> Fact:
+    def ask_surcharge(
+        self, plates: Sequence[float], epsilon: float, sensitivity: float, noise: Noise, lowest: float = 0.0
+    ) -> Fact:
         """κ with noise: for networks whose surcharges differ by D the loss is ε·D/s."""
-        drawn = noise.laplace(np.array([self.surcharge(plates)]), sensitivity, epsilon)
-        return private_surcharge(float(drawn[0]), epsilon, sensitivity)
+        drawn = noise.laplace(np.array([self.surcharge(plates, lowest)]), sensitivity, epsilon)
+        return private_surcharge(float(drawn[0]), epsilon, sensitivity, lowest)
+
+    def totals(self, kinds: Sequence[FactKind]) -> list[float]:
+        """True totals. One that is not positive, or that there is none of, counts as the least, so that every network
+        has an answer."""
+        grid = self._network.grid
+        demand = float(grid.buses.pd.sum())
+        try:
+            merit = copper_plate_cost(grid, demand)
+        except GridError:
+            merit = LEAST
+        values = {
+            FactKind.DEMAND: demand * grid.base_mva,
+            FactKind.CAPACITY: float(np.clip(grid.generators.pmax, -MOST, MOST).sum()) * grid.base_mva,
+            FactKind.MERIT: merit,
+        }
+        return [max(values[kind], LEAST) for kind in kinds]
+
+    def declare_totals(self, kinds: Sequence[FactKind]) -> tuple[Fact, ...]:
+        """Totals, rounded; the operator is told where there is none, before a charge."""
+        found = self.totals(kinds)
+        for kind, value in zip(kinds, found, strict=True):
+            if value <= LEAST:
+                raise ReleaseError(f"the {KIND_WORDS[kind]} is not positive, and cannot be kept; nothing was charged")
+        return tuple(declared(kind, None, value) for kind, value in zip(kinds, found, strict=True))
+
+    def ask_totals(self, kinds: Sequence[FactKind], epsilon: float, sensitivity: float, noise: Noise) -> list[Fact]:
+        """Logarithms of totals with noise: where they differ by D, added up, the loss is ε·D/s."""
+        drawn = noise.laplace(np.log(self.totals(kinds)), sensitivity, epsilon)
+        return [private_total(kind, float(one), epsilon, sensitivity) for kind, one in zip(kinds, drawn, strict=True)]
 
 
 def _full_cost(grid: PublicGrid) -> float:

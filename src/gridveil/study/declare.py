@@ -17,7 +17,7 @@ from typing import Any
 from gridveil.errors import StudyError
 from gridveil.grid import Network
 from gridveil.wall.facts import Source
-from gridveil.wall.mechanisms import WORDS
+from gridveil.wall.mechanisms import OF_LINES, WORDS
 
 Setting = str | float | int
 Settings = dict[str, Setting]
@@ -76,7 +76,7 @@ class Study:
     def _mechanisms(self) -> tuple[str, ...]:
         """Any that makes releases, and the bare noise where the study declares it."""
         declared = self.settings["mechanism"]
-        return tuple(name for name, words in WORDS.items() if words.published or name in declared)
+        return tuple(name for name in WORDS if name in OF_LINES or name in declared)
 
 
 @dataclass(frozen=True)

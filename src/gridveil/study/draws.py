@@ -22,12 +22,12 @@ from gridveil.sealed.split import split
 from gridveil.study.declare import Settings
 from gridveil.wall.draw import NoisyLines
 from gridveil.wall.facts import Source
-from gridveil.wall.mechanisms import PUBLISHED
+from gridveil.wall.mechanisms import OF_LINES
 
 LAPLACE = "laplace"
 EPSILON, BETA = 1.0, 0.01
 """Unless the settings say otherwise."""
-RELEASES = tuple(reversed(PUBLISHED))
+RELEASES = tuple(reversed(OF_LINES))
 SOURCES = tuple(str(source) for source in Source)
 
 

@@ -24,6 +24,9 @@ class CheckKind(StrEnum):
     SIGNS = "signs"
     TWINS = "twins"
     BOUNDS = "bounds"
+    TOTALS = "totals"
+    ORDER = "order"
+    LEVEL = "level"
 
     MANIFEST = "manifest"
     FILES = "files"
@@ -68,6 +71,15 @@ CHECK_WORDS = {
     CheckKind.BOUNDS: (
         "parameters outside their bounds (relative)",
         "Line parameters stay within bounds made from the noisy values.",
+    ),
+    CheckKind.TOTALS: (
+        "totals away from the public ones (relative)",
+        "Total demand and capacity are the public ones.",
+    ),
+    CheckKind.ORDER: ("units with a lower limit above the upper one", "Limits of units are in their order."),
+    CheckKind.LEVEL: (
+        "merit-order cost, factor to the public one",
+        "Without a network, the dispatch would cost about what is public.",
     ),
     CheckKind.MANIFEST: ("faults of the manifest against its schema", "The manifest can be read."),
     CheckKind.FILES: ("files or digests that are not the manifest's", "The files are those of the manifest."),

@@ -117,7 +117,8 @@ class Drawn(NamedTuple):
 class Fidelity:
     """What the repair must keep: the cost within `beta`, and the losses within a factor if that is given.
 
-    It is given up when it has cost as much as `effort` AC-OPFs.
+    It is given up when it has cost as much as `effort` AC-OPFs. `room` is the share of every range that a projection
+    leaves free at least: what is not barely feasible is less congested.
     """
 
     beta: float
@@ -125,6 +126,7 @@ class Fidelity:
     loss_within: float | None = None
     target: Target = Target.DRAWN
     effort: float = EFFORT
+    room: float = 0.0
 
 
 @dataclass(frozen=True)

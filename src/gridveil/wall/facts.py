@@ -34,6 +34,14 @@ class FactKind(StrEnum):
     SURCHARGE = "surcharge"
     LOSSES = "losses"
     UNUSED_COST = "unused_cost"
+    DEMAND = "demand"
+    CAPACITY = "capacity"
+    MERIT = "merit_order_cost"
+
+    @property
+    def total(self) -> bool:
+        """Is it a total of protected numbers, which a release keeps?"""
+        return self in TOTALS
 
 
 KIND_WORDS = {
@@ -41,7 +49,11 @@ KIND_WORDS = {
     FactKind.SURCHARGE: "mean of ln(optimal cost/copper-plate cost) over the used steps",
     FactKind.LOSSES: "active losses (p.u.)",
     FactKind.UNUSED_COST: "optimal dispatch cost, at a step without a promise",
+    FactKind.DEMAND: "total active demand (MW)",
+    FactKind.CAPACITY: "total capacity of the units (MW)",
+    FactKind.MERIT: "merit-order cost, of a dispatch without a network",
 }
+TOTALS = (FactKind.DEMAND, FactKind.CAPACITY, FactKind.MERIT)
 CERTAINTY = 0.95
 """Of the interval that the noise law gives for a private fact."""
 DIGITS = 4
@@ -58,6 +70,10 @@ SHARE = 0.2
 """Of ε, for the dispatch cost, unless the plan says otherwise."""
 SENSITIVITY = 0.0025
 """s: the change of the surcharge that ε_cost protects, unless the plan says otherwise."""
+TOTALS_SHARE, TOTALS_SENSITIVITY = 0.1, 0.0025
+"""Of ε, for totals of protected numbers, and the change of their logarithms, added up, that it protects."""
+LOWEST = -0.5
+"""A surcharge below this counts as this much, where the merit-order cost it is told from is itself noisy."""
 
 
 @dataclass(frozen=True)
@@ -84,26 +100,34 @@ class Fact:
         return max(self.high - self.value, self.value - self.low) / abs(self.value)
 
 
-def declared(kind: FactKind, step: int, value: float) -> Fact:
+def declared(kind: FactKind, step: int | None, value: float) -> Fact:
     """A true figure, rounded on purpose."""
     stated = significant(value, DIGITS)
     half = 0.5 * 10.0 ** (floor(log10(abs(stated))) - DIGITS + 1) if stated else 0.0
     return Fact(kind, step, stated, Source.DECLARED, DIGITS, low=stated - half, high=stated + half)
 
 
-def private_surcharge(drawn: float, epsilon: float, sensitivity: float) -> Fact:
+def private_surcharge(drawn: float, epsilon: float, sensitivity: float, lowest: float = 0.0) -> Fact:
     """The noisy surcharge, and where the true one lies by the law of its noise: P(|noise| > t) = exp(−t/scale)."""
     scale = sensitivity / epsilon
     reach = -log(1.0 - CERTAINTY) * scale
-    low = min(max(drawn - reach, 0.0), HIGHEST - scale)  # never an interval without width
-    high = max(min(drawn + reach, HIGHEST), scale)
+    low = min(max(drawn - reach, lowest), HIGHEST - scale)  # never an interval without width
+    high = max(min(drawn + reach, HIGHEST), lowest + scale)
     return Fact(FactKind.SURCHARGE, None, drawn, Source.PRIVATE, None, epsilon, sensitivity, scale, low, high)
 
 
-def cost_interval(surcharge: Fact, copper_plate: float) -> tuple[float | None, float | None]:
+def private_total(kind: FactKind, drawn: float, epsilon: float, sensitivity: float) -> Fact:
+    """A total from its noisy logarithm; `epsilon` is what all totals of a release cost together."""
+    scale = sensitivity / epsilon
+    reach = -log(1.0 - CERTAINTY) * scale
+    ends = exp(drawn - reach), exp(drawn + reach)
+    return Fact(kind, None, exp(drawn), Source.PRIVATE, None, epsilon, sensitivity, scale, *ends)
+
+
+def cost_interval(surcharge: Fact, copper_plate: float, lowest: float = 0.0) -> tuple[float | None, float | None]:
     """Where the true cost of a single step lies, by a private surcharge. Beyond the ends of its clamp nothing is known:
     a network that is fed by its shunts may cost less than the copper plate."""
-    low = None if surcharge.low is None or surcharge.low <= 0 else copper_plate * exp(surcharge.low)
+    low = None if surcharge.low is None or surcharge.low <= lowest else copper_plate * exp(surcharge.low)
     high = None if surcharge.high is None or surcharge.high >= HIGHEST else copper_plate * exp(surcharge.high)
     return low, high
 
@@ -117,5 +141,5 @@ def significant(value: float, digits: int) -> float:
 
 def in_order(facts: Iterable[Fact]) -> list[Fact]:
     """Facts as every manifest states them, by kind and step: an order that can be chosen can say something."""
-    kinds = (FactKind.SURCHARGE, FactKind.COST, FactKind.LOSSES, FactKind.UNUSED_COST)
+    kinds = (FactKind.SURCHARGE, FactKind.COST, FactKind.LOSSES, FactKind.UNUSED_COST, *TOTALS)
     return sorted(facts, key=lambda one: (kinds.index(one.kind), one.step or 0))

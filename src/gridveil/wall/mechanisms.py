@@ -13,15 +13,17 @@ from gridveil.arrays import BoolArray
 from gridveil.errors import PrivacyError
 from gridveil.grid import LineKind, PublicGrid
 
-RELATIVE, CONDUCTANCE, SURCHARGE = "relative", "conductance", "surcharge"
+RELATIVE, CONDUCTANCE, SURCHARGE, TOTAL = "relative", "conductance", "surcharge", "total"
 UNITS = {
     RELATIVE: "relative, of ln|z|, ln|x/r| and ln|bc/x| together",
     CONDUCTANCE: "per unit of conductance",
     SURCHARGE: "change of ln(cost/copper-plate cost)",
+    TOTAL: "change of the logarithms of totals, added up",
 }
 """The units in which distances are counted; losses of one unit are counted together."""
-COST = "cost"
-"""The name under which the question for the dispatch cost is charged, beside those of the mechanisms."""
+COST, TOTALS = "cost", "totals"
+"""The names under which questions for the dispatch cost and for totals are charged, beside those of the mechanisms."""
+JOINT = "joint"
 
 CORRIDOR = (
     "A corridor is all parallel lines between two buses of the model, and the unit of protection: a line that the "
@@ -72,6 +74,13 @@ _CONDUCTANCE = (
     "of its susceptance), over its circuits; lines of one corridor with ratings within a factor of two are twins, "
     "count once, and are released equal. "
 )
+_JOINT = (
+    "An element is a corridor (all parallel lines between two buses of the model), the load of a bus, or a plant (all "
+    "units of a bus). The distance d of two networks with the same structure that differ in one element is the sum of "
+    "the changes of its protected coordinates, each divided by the alpha of its group (protection.groups). Structure "
+    "is what noise never changes: the topology, which numbers there are, their signs, and which numbers of an element "
+    "are equal. Nobody can change their odds between the two by more than exp(epsilon*d)."
+)
 WORDS = {
     words.name: words
     for words in (
@@ -88,6 +97,7 @@ WORDS = {
             "the true one, epsilon*(2 + max|b/g|)/3, larger than the epsilon claimed in the paper. " + CORRIDOR,
             ("the ratio of susceptance to conductance of every line, exactly", "the charging of every line"),
         ),
+        MechanismWords(JOINT, 1, RELATIVE, "%", _JOINT),
         MechanismWords(
             "laplace", 1, CONDUCTANCE, "pu", _CONDUCTANCE + "Noise without repair, for studies.", (), published=False
         ),
@@ -95,6 +105,8 @@ WORDS = {
 }  # fmt: skip
 PUBLISHED = tuple(words.name for words in WORDS.values() if words.published)
 """Mechanisms that make releases."""
+OF_LINES = tuple(name for name in PUBLISHED if name != JOINT)
+"""Those for lines alone."""
 
 
 def mechanism_words(name: str) -> MechanismWords:
@@ -105,5 +117,5 @@ def mechanism_words(name: str) -> MechanismWords:
 
 
 def place(name: str) -> tuple[bool, str]:
-    """Where a mechanism stands in a list of several: those of lines first, by name, then the cost."""
-    return name == COST, name
+    """Where a mechanism stands in a list of several: those of lines first, by name, then the cost, then totals."""
+    return name in (COST, TOTALS), name

@@ -1,0 +1,138 @@
+"""Networks of a joint release: drawn, settled on their totals, and as released. All of it comes after the noise.
+
+Noise in logarithms makes sums too large on average, E e^Lap(b) = 1/(1 − b²), so that loads are scaled to the total
+demand, limits to the total capacity, and costs to the merit-order cost; which are facts of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gridveil.arrays import FloatArray
+from gridveil.errors import GridError, ReleaseError, RepairFailed
+from gridveil.grid import PublicGrid
+from gridveil.grid.copper_plate import copper_plate_cost
+from gridveil.grid.profile import Profile
+from gridveil.publish.plan import Plan
+from gridveil.repair.judge import HEADROOM
+from gridveil.repair.level import scaled_grid
+from gridveil.repair.moving import to_totals, written
+from gridveil.wall.draw import Drawn, Moving, Repair
+from gridveil.wall.facts import Fact, FactKind, Source
+from gridveil.wall.protection import Group
+
+LEAST_MEAN = 0.2
+"""Of 1 − b²: for larger noise the mean of e^Lap(b) says nothing, or does not exist."""
+
+
+def derived_totals(drawn: Drawn, plan: Plan) -> tuple[Fact, ...]:
+    """Totals from the noisy values alone, less what noise adds to them on average."""
+    grid, groups = drawn.grid, plan.protection.alpha
+    demand = float(grid.buses.pd.sum())
+    raw = {
+        FactKind.DEMAND: (Group.LOADS, demand * grid.base_mva),
+        FactKind.CAPACITY: (Group.LIMITS, float(grid.generators.pmax.sum()) * grid.base_mva),
+        FactKind.MERIT: (Group.COSTS, 0.0),
+    }
+    found = list[Fact]()
+    for kind in plan.asked_totals:
+        group, value = raw[kind]
+        share = max(1.0 - (groups[group] / plan.epsilon_lines) ** 2, LEAST_MEAN)
+        if kind is FactKind.MERIT:
+            value = _plate(_settled(drawn, found).grid)
+        found.append(Fact(kind, None, max(share * value, 1e-6), Source.DERIVED))
+    return tuple(found)
+
+
+def settled(drawn: Drawn, facts: Sequence[Fact]) -> Drawn:
+    """The drawn network with its totals; `RepairFailed` if it cannot have them."""
+    world = _settled(drawn, facts)
+    merit = next((one.value for one in facts if one.kind is FactKind.MERIT), None)
+    if merit is None:
+        return world
+    return world._replace(grid=scaled_grid(world.grid, merit / _plate(world.grid)))
+
+
+def _settled(drawn: Drawn, facts: Sequence[Fact]) -> Drawn:
+    moving, base = drawn.lines.moving, drawn.grid.base_mva
+    if moving is None:
+        return drawn
+    known = {one.kind: one.value / base for one in facts}
+    demand, capacity = known.get(FactKind.DEMAND), known.get(FactKind.CAPACITY)
+    if capacity is not None:
+        served = float(drawn.grid.buses.pd.sum()) if demand is None else demand
+        capacity = max(capacity, HEADROOM * (served + float(drawn.grid.buses.gs.sum())))
+    moving = replace(moving, demand=demand, capacity=capacity)
+    return Drawn(written(to_totals(drawn.grid, moving), moving.table), replace(drawn.lines, moving=moving))
+
+
+def _plate(grid: PublicGrid) -> float:
+    try:
+        plate = copper_plate_cost(grid, float(grid.buses.pd.sum()))
+    except GridError as error:
+        raise RepairFailed(f"the noisy network has no dispatch without a network ({error})") from error
+    if not plate > 0:
+        raise RepairFailed("the noisy network would cost nothing without a network, so that its costs have no level")
+    return plate
+
+
+def plates(grid: PublicGrid, profile: Profile, used: Sequence[int]) -> list[float]:
+    """The copper-plate cost of every used step of the drawn network."""
+    try:
+        found = [copper_plate_cost(grid, float(profile.pd[index].sum())) for index in used]
+    except GridError as error:
+        raise RepairFailed(f"the noisy network has no dispatch without a network ({error})") from error
+    if min(found) <= 0:
+        raise RepairFailed("the noisy network would cost nothing without a network, so that a surcharge has no meaning")
+    return found
+
+
+def shape(grid: PublicGrid, profile: Profile, *, public: bool) -> tuple[FloatArray, FloatArray]:
+    """What loads are multiplied by at every step: public, and the same for all of them unless said otherwise."""
+    result = []
+    for values, base in ((profile.pd, grid.buses.pd), (profile.qd, grid.buses.qd)):
+        if np.any((base == 0) & np.any(values != 0, axis=0)):
+            raise ReleaseError(
+                "the profile has demand at a bus that has none in the network; give the network a load there, so that "
+                "it can be protected. Nothing was charged"
+            )
+        result.append(np.where(base != 0, values / np.where(base != 0, base, 1.0), 1.0))
+    alike = all(np.allclose(one, _one_each(one, base), rtol=1e-9)
+                for one, base in zip(result, (grid.buses.pd, grid.buses.qd), strict=True))  # fmt: skip
+    if not (public or alike):
+        raise ReleaseError(
+            "the profile moves each load for itself: its shape says of a protected load when it is large. Give a "
+            "profile of the columns step and scale, or say that the shape is public (--shape-public). Nothing was "
+            "charged"
+        )
+    return result[0], result[1]
+
+
+def _one_each(values: FloatArray, base: FloatArray) -> FloatArray:
+    """At every step, what the first load is multiplied by; 1 where there is none."""
+    first = np.flatnonzero(base)
+    column = values[:, first[:1]] if len(first) else np.ones((len(values), 1))
+    return np.where(base != 0, column, 1.0)
+
+
+def shaped(grid: PublicGrid, profile: Profile, factors: tuple[FloatArray, FloatArray]) -> Profile:
+    """The profile of another world: its loads, times the public shape."""
+    return Profile(profile.step, factors[0] * grid.buses.pd, factors[1] * grid.buses.qd)
+
+
+def released(drawn: PublicGrid, profile: Profile, result: Repair) -> Profile:
+    """The profile in which loads have moved as the repair moved them."""
+    now = result.network.grid.buses
+    ratios = [
+        np.where(then != 0, value / np.where(then != 0, then, 1.0), 1.0)
+        for then, value in ((drawn.buses.pd, now.pd), (drawn.buses.qd, now.qd))
+    ]
+    return Profile(profile.step, profile.pd * ratios[0], profile.qd * ratios[1])
+
+
+def moves(moving: Moving | None, name: str) -> bool:
+    """Does a quantity move?"""
+    return moving is not None and len(moving.table.rows(name)) > 0
