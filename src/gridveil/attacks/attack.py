@@ -4,6 +4,7 @@
     real           the k largest active flows of the true network's AC-OPF
     released       the same, on the released network
     public         the same, without line data: every line at the mean of its voltage level (`attacks.flow`)
+    topology       the same, with a map and the total demand alone: the floor that no release can go below
     interdiction   a search for the worst k lines, on the released network if there is one, else on the true one
 
 *Load affected* is what cannot be served right after the attack, while no generator is yet above its output before it
@@ -14,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from gridveil.arrays import IntArray, frozen
 from gridveil.attacks.budget import lines_in_budget
-from gridveil.attacks.flow import by_flow, expected_dispatch, public_lines
+from gridveil.attacks.flow import by_flow, expected_dispatch, public_lines, topology_network
 from gridveil.attacks.interdiction import interdict
 from gridveil.attacks.names import ATTACKERS
 from gridveil.attacks.scores import similarity
@@ -33,7 +35,8 @@ from gridveil.nlp.solver import SolverOptions
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """The outcome: lines by index, loads in MW; `similarity` is to the real flow attack of the same budget.
+    """The outcome: lines by index, loads in MW; `similarity` is to the real flow attack of the same budget, `excess`
+    what of it is more than an attacker has who knows the topology alone.
 
     At most `bound_mw` could be restored; `status` says what `restored_mw` is (`nlp.restoration.Ending`).
     """
@@ -46,6 +49,7 @@ class Attack:
     bound_mw: float
     status: Ending
     similarity: float
+    excess: float
     restoration: Restoration
 
     @property
@@ -62,6 +66,19 @@ class Target:
         self.by_flow = by_flow(self.dispatch)
         self._restored: dict[tuple[int, ...], Restoration] = {}
         self._affected: dict[tuple[int, ...], float] = {}
+
+    @cached_property
+    def by_topology(self) -> IntArray:
+        """All lines, as who knows the topology alone would order them."""
+        return by_flow(expected_dispatch(topology_network(self.network.grid), self.options))
+
+    def similarity(self, lines: Sequence[int] | IntArray) -> float:
+        """To the real flow attack with as many lines."""
+        return similarity(self.by_flow[: len(lines)].tolist(), [int(line) for line in lines])
+
+    def floor(self, k: int) -> float:
+        """The similarity of who knows the topology alone."""
+        return self.similarity(self.by_topology[:k])
 
     def restore(self, lines: Sequence[int] | IntArray) -> Restoration:
         """What is served without these lines."""
@@ -89,7 +106,7 @@ class Target:
 
 
 class Knowledge(NamedTuple):
-    """What an attacker may use: the real network's grid always; line data as it has come to him."""
+    """What an attacker may use: the released network, else the real one's grid; line data as it has come to him."""
 
     target: Target
     released: Network | None
@@ -114,9 +131,13 @@ def _released(known: Knowledge, k: int) -> IntArray:
 
 
 def _public(known: Knowledge, k: int) -> IntArray:
-    grid = known.target.network.grid
+    grid = known.target.network.grid if known.released is None else known.released.grid
     lines = public_lines(grid, None if known.released is None else known.released.lines)
     return by_flow(expected_dispatch(Network(grid, lines), known.target.options))[:k]
+
+
+def _topology(known: Knowledge, k: int) -> IntArray:
+    return known.target.by_topology[:k]
 
 
 def _interdiction(known: Knowledge, k: int) -> IntArray:
@@ -126,7 +147,7 @@ def _interdiction(known: Knowledge, k: int) -> IntArray:
 
 
 _CHOOSE: dict[str, Callable[[Knowledge, int], IntArray]] = dict(
-    zip(ATTACKERS, (_random, _real, _released, _public, _interdiction), strict=True)
+    zip(ATTACKERS, (_random, _real, _released, _public, _topology, _interdiction), strict=True)
 )
 
 
@@ -159,7 +180,8 @@ def attack(
         restored_mw=done.served * base,
         bound_mw=done.bound * base,
         status=done.ending,
-        similarity=similarity(target.by_flow[:k].tolist(), lines.tolist()),
+        similarity=target.similarity(lines),
+        excess=target.similarity(lines) - target.floor(k),
         restoration=done,
     )
 

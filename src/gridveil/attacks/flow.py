@@ -1,7 +1,9 @@
 """Flow attacks: the lines that carry most in the optimal dispatch of whatever network the attacker has.
 
 Who has the true network, or a released one, solves its AC-OPF (the paper's real and obfuscated flow attacks). Who has
-no line data gives every line the parameters of its voltage level and does the same (`public_lines`).
+no line data gives every line the parameters of its voltage level and does the same (`public_lines`). Who has a map
+alone, with the sites of loads and units, and total demand, gives all of them their like (`topology_network`): what he
+finds no release can hide.
 """
 
 from __future__ import annotations
@@ -12,7 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid import LineParameters, Network, PublicGrid, line_flows, line_levels_kv
+from gridveil.grid import (
+    CostCurves,
+    Generators,
+    LineParameters,
+    Network,
+    PublicGrid,
+    line_flows,
+    line_levels_kv,
+)
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.restoration import Restoration, restore
 from gridveil.nlp.solver import SolverOptions, Status
@@ -82,6 +92,33 @@ def textbook_lines(grid: PublicGrid) -> LineParameters:
     return LineParameters.from_impedance(
         RESISTANCE_SHARE * x, x, np.where(known, LENGTH_KM * CHARGING_S_PER_KM * ohm, 0)
     )
+
+
+POWER_FACTOR = 0.3
+"""Reactive over active demand of a load that nothing is known of."""
+RESERVE = 1.5
+"""Capacity over demand."""
+
+
+def topology_network(grid: PublicGrid) -> Network:
+    """What a map tells: textbook lines without ratings, the demand shared alike by all loads and by all units."""
+    loads, units = grid.buses.pd > 0, grid.generators.pmax > 0
+    demand = float(grid.buses.pd[loads].sum())
+    each = np.where(loads, demand / max(int(loads.sum()), 1), 0.0)
+    top = np.where(units, RESERVE * demand / max(int(units.sum()), 1), 0.0)
+    reactive = RESERVE * each.max(initial=0.0) + top
+    made = Generators(grid.generators.bus, np.zeros(len(top)), top, -reactive, reactive)
+    square = np.tile([0.0, 0.0, 1.0], (grid.n_generator, 1))  # dearer by the unit: all give alike
+    free = np.full(grid.n_line, np.inf)
+    plain = replace(
+        grid,
+        buses=replace(grid.buses, pd=each, qd=POWER_FACTOR * each, gs=0.0 * each, bs=0.0 * each),
+        generators=made,
+        lines=replace(grid.lines, rating=free, angle_min=-free, angle_max=free),
+        cost_p=CostCurves(square, np.zeros(0, np.int64), np.zeros(0), np.zeros(0)),
+        cost_q=CostCurves.zero(grid.n_generator),
+    )
+    return Network(plain, textbook_lines(grid))
 
 
 def public_lines(grid: PublicGrid, released: LineParameters | None = None) -> LineParameters:

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-ATTACKERS = ("random", "real", "released", "public", "interdiction")
+ATTACKERS = ("random", "real", "released", "public", "topology", "interdiction")

@@ -72,6 +72,7 @@ def _record(case: str, network: Network, made: Attack, rules: str) -> dict[str, 
         "load_restored_percent": made.restored_percent,
         "load_restored_bound_mw": made.bound_mw,
         "similarity_percent": made.similarity,
+        "excess_similarity_percent": made.excess,
         "max_violation": made.restoration.violations.largest,
         "islands": [
             {
@@ -100,7 +101,10 @@ def _print_table(case: str, network: Network, made: Attack, rules: str) -> None:
     cut = [f"{number[grid.lines.bus_from[k]]}-{number[grid.lines.bus_to[k]]}" for k in made.lines]
     shown = ", ".join(cut if len(cut) <= 30 else [*cut[:30], "… (all of them with --json)"])
     table.add_row("lines cut", f"{len(cut)} of {grid.n_line}: {shown}")
-    table.add_row("like the real flow attack", f"{made.similarity:.0f} % of its lines")
+    table.add_row(
+        "like the real flow attack",
+        f"{made.similarity:.0f} % of its lines, {made.excess:+.0f} over who knows the topology alone",
+    )
     table.add_row("restoration", f"{rules}: [{colour}]{made.status}[/]")
     table.add_row("load affected", f"{made.affected_mw:,.1f} of {made.load_mw:,.1f} MW")
     table.add_row(

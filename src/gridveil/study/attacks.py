@@ -69,8 +69,8 @@ def _chooser(network: Network, seen: Network, attacker: str, seed: int) -> Calla
     """How an attacker picks k lines; what he solves for it is solved once."""
     real = target(network, "switchable")
     if attacker in ("released", "public"):
-        lines = seen.lines if attacker == "released" else public_lines(network.grid, seen.lines)
-        ranked = by_flow(expected_dispatch(Network(network.grid, lines)))
+        lines = seen.lines if attacker == "released" else public_lines(seen.grid, seen.lines)
+        ranked = by_flow(expected_dispatch(Network(seen.grid, lines)))
         return lambda k: np.sort(ranked[:k])
     known = None if attacker in ("random", "real") else seen
     return lambda k: choose_lines(real, attacker, k, known, seed)
