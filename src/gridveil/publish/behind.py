@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Protocol, Self
 
 from gridveil.arrays import FloatArray
@@ -38,6 +39,7 @@ from gridveil.wall.codec import to_json
 from gridveil.wall.draw import Drawn, Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source
 
+UNKNOWN = Estimate(None, None, inf, None, None)
 SHAPES = 3
 """Of costs over a horizon, that are taken from networks which repairs have come to."""
 Progress = Callable[[str], None]
@@ -153,7 +155,11 @@ def _fused(
         yield ()
         return
     enough = plan.cost_scale if plan.source is Source.PRIVATE else SENSITIVITY / SHARE
-    found = shop.estimate(public.demands, needed=plan.source is Source.DERIVED or losses, enough=enough)
+    needed = plan.source is Source.DERIVED or losses
+    if plan.joint and plan.source is Source.PRIVATE and len(steps) == 1 and not losses:
+        found = UNKNOWN  # the truth is asked in any case, and the shape of a single step is none
+    else:
+        found = shop.estimate(public.demands, needed=needed, enough=enough)
     if plan.source.conditional:
         yield aimed_losses(steps, found)
         return

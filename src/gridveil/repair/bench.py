@@ -91,6 +91,10 @@ class Bench:
         where they are. It comes late, for the nearest network with a dispatch is congested."""
         if not self.noisy.costs or not isfinite(self.promise.fidelity.beta):
             return None
+        if not self.left and self._key not in self.trial.nearest:
+            nearest = self.trial.nearest[self._key] = self._at_any_cost()
+            if nearest is not None:
+                self.left.append((self._box(nearest.widening), Tried(nearest.network, nearest.optima)))
         return next(filter(None, (self._at_level(found) for _, found in self._best_left())), None)
 
     def _at_level(self, found: Tried) -> Repair | None:

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gridveil.arrays import IntArray
-from gridveil.errors import GridError, RepairFailed
+from gridveil.errors import RepairFailed
 from gridveil.grid import LineKind, LineParameters, OperatingPoint, PublicGrid, circuits, violations
-from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.wall.certificate import Check, CheckKind
 from gridveil.wall.draw import Fidelity, Snapshot
 from gridveil.wall.facts import Fact, FactKind
@@ -23,8 +22,6 @@ LIMITS = 1e-5
 EQUAL = 1e-8
 TOTAL = 1e-6
 """Relative: how exactly totals are kept."""
-LEVEL = 3.0
-"""Factor within which the merit-order cost is kept: where nothing else helps, costs get their level by one."""
 HEADROOM = 1.05
 """Capacity over demand that a release has at least: with less there is no dispatch."""
 
@@ -93,8 +90,6 @@ def kept_claims(kept: Kept) -> dict[CheckKind, float]:
         claims[CheckKind.TOTALS] = TOTAL
     if Group.LIMITS in kept.protection:
         claims[CheckKind.ORDER] = 0.0
-    if Group.COSTS in kept.protection:
-        claims[CheckKind.LEVEL] = LEVEL
     return claims
 
 
@@ -117,19 +112,8 @@ def _judge_totals(grid: PublicGrid, kept: Kept) -> list[Check]:
     found = {
         CheckKind.TOTALS: max(away, default=0.0),
         CheckKind.ORDER: float(wrong),
-        CheckKind.LEVEL: _level(grid, kept) if Group.COSTS in kept.protection else 1.0,
     }
     return [at_most(kind, found[kind], limit) for kind, limit in kept_claims(kept).items()]
-
-
-def _level(grid: PublicGrid, kept: Kept) -> float:
-    """By which factor the merit-order cost of a file's step lies off the public one."""
-    merit = [one.value for one in kept.facts if one.kind is FactKind.MERIT and one.step is not None]
-    try:
-        ratio = copper_plate_cost(grid, float(grid.buses.pd.sum())) / merit[0]
-    except (GridError, IndexError, ZeroDivisionError):
-        return inf
-    return max(ratio, 1.0 / ratio) if ratio > 0 else inf
 
 
 def at_most(kind: CheckKind, value: float, limit: float, step: int | None = None) -> Check:

@@ -26,7 +26,6 @@ class CheckKind(StrEnum):
     BOUNDS = "bounds"
     TOTALS = "totals"
     ORDER = "order"
-    LEVEL = "level"
 
     MANIFEST = "manifest"
     FILES = "files"
@@ -77,10 +76,6 @@ CHECK_WORDS = {
         "Total demand and capacity are the public ones.",
     ),
     CheckKind.ORDER: ("units with a lower limit above the upper one", "Limits of units are in their order."),
-    CheckKind.LEVEL: (
-        "merit-order cost, factor to the public one",
-        "Without a network, the dispatch would cost about what is public.",
-    ),
     CheckKind.MANIFEST: ("faults of the manifest against its schema", "The manifest can be read."),
     CheckKind.FILES: ("files or digests that are not the manifest's", "The files are those of the manifest."),
     CheckKind.FOREIGN: ("things that no release has", "The manifest does not contradict itself or its files."),
