@@ -298,7 +298,8 @@ def _foreign_answer(grid: PublicGrid, record: Manifest, profile: Profile) -> lis
     lowest = _lowest(record)
     low, high = answer.value - reach, max(answer.value + reach, (LOWEST_TARGET if lowest == 0 else lowest) + 1e-9)
     faults = [] if low <= level <= high else ["private costs that are not those of their answer"]
-    wanted = cost_interval(answer, plates[0], lowest) if len(plates) == 1 else (None, None)
+    exact = lowest < 0 or not any(one.kind.total and one.step is None for one in record.public_inputs)
+    wanted = cost_interval(answer, plates[0], lowest) if len(plates) == 1 and exact else (None, None)
     if any(not _close((one.low, one.high), wanted) for one in costs):
         faults.append("an interval of the cost that is not that of its noise")
     if any((one.sensitivity, one.scale) != (answer.sensitivity, answer.scale) for one in costs):
@@ -308,7 +309,7 @@ def _foreign_answer(grid: PublicGrid, record: Manifest, profile: Profile) -> lis
 
 def _lowest(record: Manifest) -> float:
     """The least surcharge that counts."""
-    return LOWEST if any(one.kind.total and one.step is None for one in record.public_inputs) else 0.0
+    return LOWEST if any(one.kind is FactKind.MERIT and one.step is None for one in record.public_inputs) else 0.0
 
 
 def _close(one: Sequence[float | None], other: Sequence[float | None]) -> bool:

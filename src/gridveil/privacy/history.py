@@ -81,10 +81,10 @@ class History:
         return (*charges, *self.of("lost"))
 
     def namesake(self, network: Assets) -> Assets | None:
-        """The network of this name, if there is one and none has half of its assets in common with the present one."""
+        """The network of this name, if there is one and none shares half of its assets, or of the present one's."""
         keys = set(network.keys)
         named = [one for one in self.networks.values() if one.name == network.name]
-        if any(2 * len(keys.intersection(one.keys)) >= len(set(one.keys)) for one in named):
+        if any(2 * len(keys.intersection(one.keys)) >= min(len(set(one.keys)), len(keys)) for one in named):
             return None
         return named[-1] if named else None
 

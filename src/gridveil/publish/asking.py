@@ -13,6 +13,7 @@ from gridveil.sealed.facts import Truth
 from gridveil.wall.codec import pack
 from gridveil.wall.facts import Fact
 from gridveil.wall.mechanisms import COST, TOTALS
+from gridveil.wall.protection import Group
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +28,17 @@ class Asking:
     progress: Callable[[str], None]
 
     def cost(self, plates: Sequence[float]) -> Fact:
-        """The dispatch cost, as a surcharge over public copper-plate costs."""
+        """The dispatch cost, as a surcharge over public copper-plate costs.
+
+        Where loads or limits are secret and costs are not, it is one over the true ones: a demand that is off by some
+        per cent costs some per cent more, and no network has it for less.
+        """
         plan = self.plan
+        own = plan.joint and Group.COSTS not in plan.protection
         self.progress("asking for the dispatch cost, with noise")
         self.purse.pay(self._charge(COST))
-        answer = self.truth.ask_surcharge(plates, plan.epsilon_cost, plan.cost_sensitivity, self.noise, plan.lowest)
+        over = None if own else plates
+        answer = self.truth.ask_surcharge(over, plan.epsilon_cost, plan.cost_sensitivity, self.noise, plan.lowest)
         self.purse.keep(pack(answer))
         return answer
 

@@ -166,7 +166,8 @@ def _fused(
     answer = ask() if plan.source is Source.PRIVATE and worth_asking(found, plan.cost_scale) else None
 
     def facts(level: float, seen: Estimate) -> tuple[Fact, ...]:
-        costs = aimed_costs(steps, plates, seen, answer, level, plan.lowest)
+        told = None if plan.joint and plan.lowest == 0 and plan.asked_totals else plan.lowest
+        costs = aimed_costs(steps, plates, seen, answer, level, told)
         return costs + (aimed_losses(steps, seen, level) if losses else ())
 
     first, reach = fused(found, answer, plan.lowest), found

@@ -96,16 +96,20 @@ def aimed_costs(
     estimate: Estimate,
     answer: Fact | None,
     level: float,
-    lowest: float = 0.0,
+    lowest: float | None = 0.0,
 ) -> tuple[Fact, ...]:
-    """The public costs of the used steps at a level, and the answer they rest on if one was asked for."""
+    """The public costs of the used steps at a level, and the answer they rest on if one was asked for.
+
+    Where the copper-plate costs are noisy and the answer is one over the true ones (`lowest` is `None`), nothing is
+    known of the true cost.
+    """
     shape = np.array(estimate.shape) if estimate.shape is not None else np.zeros(len(plates))
     costs = [plate * exp(level + one) for plate, one in zip(plates, shape - shape.mean(), strict=True)]
     if answer is None:
         return tuple(Fact(FactKind.COST, step, cost, Source.DERIVED) for step, cost in zip(steps, costs, strict=True))
     facts = [answer]
     for step, cost, plate in zip(steps, costs, plates, strict=True):
-        low, high = cost_interval(answer, plate, lowest) if len(plates) == 1 else (None, None)
+        low, high = cost_interval(answer, plate, lowest) if len(plates) == 1 and lowest is not None else (None, None)
         facts.append(
             Fact(FactKind.COST, step, cost, Source.PRIVATE, None, None, answer.sensitivity, answer.scale, low, high)
         )

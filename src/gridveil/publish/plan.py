@@ -123,6 +123,8 @@ class Plan:
 
     def _name_mechanism(self) -> None:
         """What protects more than lines is `joint`; a plan keeps its groups and their α in full."""
+        if self.ratings not in tuple(Ratings):
+            raise PrivacyError(f"ratings cannot be protected '{self.ratings}'; choose {', '.join(Ratings)}")
         named = (
             self.protect if self.protect is not None else tuple(Group) if self.mechanism == JOINT else (Group.LINES,)
         )
@@ -146,8 +148,6 @@ class Plan:
         object.__setattr__(self, "alphas", {str(one): given[one] for one in Group if one in given} or None)
 
     def _check_totals(self) -> None:
-        if self.ratings not in tuple(Ratings):
-            raise PrivacyError(f"ratings cannot be protected '{self.ratings}'; choose {', '.join(Ratings)}")
         if self.totals not in tuple(Source):
             raise ReleaseError(f"there is no source '{self.totals}' of totals; choose {', '.join(Source)}")
         if not 0 <= self.room < 0.5:
@@ -195,8 +195,8 @@ class Plan:
 
     @property
     def lowest(self) -> float:
-        """The least surcharge that counts: nothing, unless what it is told from is noisy."""
-        return LOWEST if self.asked_totals else 0.0
+        """The least surcharge that counts: nothing, unless it is told from a noisy merit-order cost."""
+        return LOWEST if Group.COSTS in (self.protect or ()) else 0.0
 
     @property
     def reach(self) -> float:

@@ -65,8 +65,21 @@ class Truth:
             facts.append(declared(kind, int(self._profile.step[index]), value))
         return tuple(facts)
 
-    def surcharge(self, plates: Sequence[float], lowest: float = 0.0) -> float:
-        """κ, for mechanisms and for the operator; `plates` are the public copper-plate costs of the steps."""
+    def _own_plates(self) -> list[float]:
+        """The copper-plate costs of the steps; one that there is none of, or that is nothing, makes any cost large."""
+        found = []
+        for index in self._steps:
+            try:
+                plate = copper_plate_cost(self._network.grid, float(self._profile.pd[index].sum()))
+            except GridError:
+                plate = 0.0
+            found.append(max(plate, 1e-9))
+        return found
+
+    def surcharge(self, plates: Sequence[float] | None, lowest: float = 0.0) -> float:
+        """κ, for mechanisms and for the operator; `plates` are the public copper-plate costs of the steps, or `None`
+        if these are secret themselves."""
+        plates = self._own_plates() if plates is None else plates
         values = [
             HIGHEST if one.status is not Status.OPTIMAL else np.log(max(one.cost / plate, 1e-9))
             for one, plate in zip(self._optima, plates, strict=True)
@@ -74,7 +87,7 @@ class Truth:
         return float(np.mean(np.clip(values, lowest, HIGHEST)))
 
     def ask_surcharge(
-        self, plates: Sequence[float], epsilon: float, sensitivity: float, noise: Noise, lowest: float = 0.0
+        self, plates: Sequence[float] | None, epsilon: float, sensitivity: float, noise: Noise, lowest: float = 0.0
     ) -> Fact:
         """κ with noise: for networks whose surcharges differ by D the loss is ε·D/s."""
         drawn = noise.laplace(np.array([self.surcharge(plates, lowest)]), sensitivity, epsilon)
