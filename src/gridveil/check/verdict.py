@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gridveil.publish.manifest import Manifest
+from gridveil.publish.manifest import Manifest, protection_of, totals_part
 from gridveil.wall.certificate import Check, TrueCost, UnusedStep
 from gridveil.wall.facts import FactKind
 from gridveil.wall.mechanisms import UNITS
@@ -110,18 +110,22 @@ class Verdict:
 
 def _word(record: Manifest) -> dict[str, str]:
     privacy, parts = record.privacy, record.privacy.parts
-    split = f"{parts.lines.epsilon:g} for the lines"
+    protection = protection_of(record)
+    split = f"{parts.lines.epsilon:g} for the {'lines' if protection is None else 'numbers'}"
+    if (totals := totals_part(parts)) is not None:
+        split += f", {totals.epsilon:g} for totals"
     if parts.cost is not None:
         split += f", {parts.cost.epsilon:g} for the cost" + ("" if parts.cost.asked else ", which was not asked for")
     words = {
         "epsilon": f"{privacy.epsilon:g} ({split})",
-        "alpha": f"{privacy.alpha:g} {UNITS[privacy.alpha_unit]}",
+        "alpha": f"{privacy.alpha:g} {UNITS[privacy.alpha_unit]}" if protection is None else protection.words,
         "mechanism": f"{record.mechanism.name}, version {record.mechanism.version}",
         "noise": privacy.noise,
         "spent": _spent(record),
         "ledger": _ledger(record),
         "cost": _cost(record),
-        "bounds": "line parameters stay within bounds made from the noisy values",
+        "bounds": f"{'line parameters' if protection is None else 'protected numbers'} stay within bounds made from "
+        "the noisy values",
     }
     if privacy.given:
         words["condition"] = f"epsilon holds only among networks that share: {'; '.join(privacy.given)}"

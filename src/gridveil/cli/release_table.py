@@ -12,9 +12,11 @@ from gridveil.cli.checks import mark, print_unused, value
 from gridveil.cli.output import out
 from gridveil.publish import bundle
 from gridveil.publish.describe import RESEARCH, within
+from gridveil.publish.manifest import protection_of
 from gridveil.publish.release import Release
 from gridveil.wall.certificate import stored, worst_of_steps
 from gridveil.wall.codec import to_plain
+from gridveil.wall.facts import KIND_WORDS
 
 
 def release_record(target: Path, made: Release) -> dict[str, Any]:
@@ -39,7 +41,9 @@ def print_release(case: str, target: Path, made: Release) -> None:
         title_justify="left",
     )
     size = f"{grid.n_bus} buses, {grid.n_line} lines"
-    table.add_row("network", size, f"{size}, other line parameters ({made.manifest.repair.path})")
+    protection = protection_of(made.manifest)
+    other = "line parameters" if protection is None else ", ".join(protection.groups)
+    table.add_row("network", size, f"{size}, other {other} ({made.manifest.repair.path})")
     if horizon:
         table.add_row("horizon", f"{horizon.steps} steps", f"promised at {len(horizon.used)} of them")
     table.add_row(
@@ -50,7 +54,11 @@ def print_release(case: str, target: Path, made: Release) -> None:
     if (truth := made.certificate.truth) is not None:
         table.add_row(f"  the true one, with {truth.certainty:.0%}", within(truth.low, truth.high), "")
     if privacy.differentially_private:
-        table.add_row("privacy", f"ε = {privacy.epsilon:g}, α = {privacy.alpha:g}", _spent(made))
+        alpha = f"α = {privacy.alpha:g}" if protection is None else protection.words
+        table.add_row("privacy", f"ε = {privacy.epsilon:g}, {alpha}", _spent(made))
+    for one in made.manifest.public_inputs:
+        if one.kind.total and one.step is None:
+            table.add_row(KIND_WORDS[one.kind], f"{one.value:,.1f} ({one.source})", "")
     for given in privacy.given:
         table.add_row("[bold]ε is conditional on[/]", escape(given), "")
     for check in worst_of_steps(made.certificate.checks):

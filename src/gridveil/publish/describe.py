@@ -15,7 +15,7 @@ from gridveil.publish.manifest import Parts, totals_part
 from gridveil.wall.facts import DIGITS, KIND_WORDS, TOTALS, Fact, FactKind, Source
 from gridveil.wall.mechanisms import COST, UNITS, MechanismWords, mechanism_words
 from gridveil.wall.mechanisms import TOTALS as TOTALS_NAME
-from gridveil.wall.protection import Group, Protection, Ratings
+from gridveil.wall.protection import GROUP_WORDS, Group, Protection, Ratings
 
 RESEARCH = (
     "RESEARCH MODE: the noise came from a seeded generator. This release is NOT differentially private and must not be "
@@ -170,15 +170,6 @@ def stays_public(
         found = [one for one in _left_open(mechanism_words(name), grid) if one not in stated]
         stated += [one + EARLIER for one in found]
     return stated
-
-
-GROUP_WORDS = {
-    Group.LINES: "impedances and charging of lines",
-    Group.RATINGS: "ratings of lines",
-    Group.LOADS: "loads",
-    Group.LIMITS: "limits of units",
-    Group.COSTS: "generation costs",
-}
 
 
 def _left_public(protection: Protection, *, shape_public: bool) -> list[str]:

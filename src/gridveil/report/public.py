@@ -20,15 +20,15 @@ from gridveil.grid.profile import Profile
 from gridveil.publish import bundle
 from gridveil.publish.describe import distances
 from gridveil.publish.describe import within as within_words
-from gridveil.publish.manifest import Manifest, Privacy
+from gridveil.publish.manifest import Manifest, Privacy, protection_of, totals_part
 from gridveil.publish.release import Release
 from gridveil.report.loading_map import CLASSES, COLOURS, loading, loading_class, loading_map
 from gridveil.report.page import render, require
-from gridveil.report.words import budget, changes, number, odds, reach
+from gridveil.report.words import budget, changes, joint_reach, number, odds, reach
 from gridveil.wall.certificate import Basis, StoredCertificate, worst_of_steps
 from gridveil.wall.codec import from_json, to_plain
 from gridveil.wall.facts import KIND_WORDS, Fact, FactKind, Source
-from gridveil.wall.mechanisms import mechanism_words
+from gridveil.wall.mechanisms import RELATIVE, mechanism_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,7 @@ def _page(release: _Published) -> str:
 
     record, grid = release.manifest, release.network.grid
     privacy, words = record.privacy, mechanism_words(record.mechanism.name)
+    protection = protection_of(record)
     share = loading(release.network, release.point)
     present = set(loading_class(share).tolist())
     return render(
@@ -84,7 +85,7 @@ def _page(release: _Published) -> str:
         checks=_checks(release),
         statement=[
             budget(_asked(privacy), words.name),
-            reach(privacy.alpha, words.name),
+            reach(privacy.alpha, words.name) if protection is None else joint_reach(protection),
             *changes(privacy.parts.lines.epsilon, privacy.alpha, words.name),
             *_conditions(privacy),
         ],
@@ -100,9 +101,10 @@ def _page(release: _Published) -> str:
 
 
 def _asked(privacy: Privacy) -> float:
-    """The ε of this release: that of the lines, and that of the cost if it was asked for."""
-    cost = privacy.parts.cost
-    return privacy.parts.lines.epsilon + (cost.epsilon if cost is not None and cost.asked else 0.0)
+    """The ε of this release: that of the draw and of totals, and that of the cost if it was asked for."""
+    cost, totals = privacy.parts.cost, totals_part(privacy.parts)
+    asked = [one.epsilon for one in (cost, totals) if one is not None and one.asked]
+    return privacy.parts.lines.epsilon + sum(asked)
 
 
 def _costs(release: _Published) -> dict[str, str]:
@@ -137,11 +139,17 @@ def _checks(release: _Published) -> list[dict[str, Any]]:
 
 def _conditions(privacy: Privacy) -> list[str]:
     """What the cost adds, or what everything is conditional on."""
-    cost = privacy.parts.cost
-    words = []
+    cost, totals = privacy.parts.cost, totals_part(privacy.parts)
+    words, drawn = [], "the lines" if privacy.parts.lines.unit != RELATIVE or totals is None else "the numbers"
+    if totals is not None:
+        words.append(
+            f"{number(totals.epsilon)} of this ε is for totals (demand, capacity, merit-order cost), which were asked "
+            f"for and noised: neighbours are those whose totals also differ by {number(100 * totals.reach)} % at most, "
+            "added up. An element that is a large share of a total has less."
+        )
     if cost is not None and cost.asked:
         words.append(
-            f"Of this ε, {number(privacy.parts.lines.epsilon)} is for the lines and {number(cost.epsilon)} for the "
+            f"Of this ε, {number(privacy.parts.lines.epsilon)} is for {drawn} and {number(cost.epsilon)} for the "
             f"dispatch cost, which was asked for and noised: neighbours are those that also differ in it by "
             f"{number(100 * cost.reach)} % at most. A corridor whose change moves it more, a bottleneck, has less."
         )

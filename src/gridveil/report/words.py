@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import ceil, exp, floor, isfinite, log10
 
 from gridveil.wall.changes import cost_of_changes
+from gridveil.wall.mechanisms import JOINT
+from gridveil.wall.protection import Protection
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -31,8 +33,19 @@ def budget(epsilon: float, mechanism: str) -> str:
     most = odds(epsilon) if mechanism != "paper" else "exp(loss), with a loss of ε·(2 + max|b/g|)/3 rather than ε"
     return (
         f"ε = {number(epsilon)} is the privacy budget. Think of someone who knows everything about the network but "
-        f"one corridor, and wonders which of two neighbouring values it has. Whatever they read from the release, "
+        f"one {'element' if mechanism == JOINT else 'corridor'}, and wonders which of two neighbouring values it has. "
+        f"Whatever they read from the release, "
         f"their odds between the two change by at most {most}. A smaller ε means more noise and better protection."
+    )
+
+
+def joint_reach(protection: Protection) -> str:
+    """What α is, where it is one for each group."""
+    return (
+        f"Protected are {protection.words}. The per cent in brackets is α: how large a change counts as one step, of "
+        "one number of its group, or of the ratio to another of the same element (a corridor, the load of a bus, the "
+        "units of a bus). Two networks that differ in one element by one step in all are neighbours; those k steps "
+        "apart are protected k times less: the odds may change by exp(k·ε)."
     )
 
 

@@ -25,6 +25,15 @@ class Group(StrEnum):
     COSTS = "costs"
 
 
+GROUP_WORDS = {
+    Group.LINES: "impedances and charging of lines",
+    Group.RATINGS: "ratings of lines",
+    Group.LOADS: "loads",
+    Group.LIMITS: "limits of units",
+    Group.COSTS: "generation costs",
+}
+
+
 class Element(StrEnum):
     """Whose numbers they are: what is one secret."""
 
@@ -92,6 +101,11 @@ class Protection:
     def elements(self) -> tuple[Element, ...]:
         """Whose numbers are protected."""
         return tuple(dict.fromkeys(one.element for one in QUANTITIES if one.group in self.alpha))
+
+    @property
+    def words(self) -> str:
+        """The groups with their α, for people."""
+        return ", ".join(f"{GROUP_WORDS[group]} ({100 * alpha:g} %)" for group, alpha in self.alpha.items())
 
     @property
     def only_lines(self) -> bool:
