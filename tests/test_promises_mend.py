@@ -178,7 +178,11 @@ def test_trials_take_turns(network: Network, noisy: NoisyLines) -> None:
     drawn = drawn_trial(network.grid, noisy, 50.0)
     assert drawn.network.lines.b == pytest.approx(box.lines(box.target).b, rel=1e-7)
     trial, by = shrunk_trial(network.grid, noisy, 50.0)
-    assert trial.near is by.lines and trial.network.lines.b == pytest.approx(by.lines.b, rel=1e-7)
+    assert (
+        trial.near is not None
+        and trial.near.lines is by.lines
+        and trial.network.lines.b == pytest.approx(by.lines.b, rel=1e-7)
+    )
 
 
 def test_a_trial_solves_each_demand_once_and_ends_at_the_first_failure(network: Network, noisy: NoisyLines) -> None:

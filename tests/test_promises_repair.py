@@ -59,7 +59,9 @@ def test_a_box_is_the_noisy_value_over_and_times_the_factor(tiny: Bend) -> None:
     # distances are logarithms; what two lines share counts twice
     assert box.weight[[0, 2, 4, 5]] == pytest.approx([2.0, 2.0, 1.0, 1.0])
     assert box.lines(box.target).b.tolist() == [-4.0, -4.0, -6.0]
-    near = parameter_box(network.grid, noisy, 10.0, LineParameters(noisy.g * 100, noisy.b * 2, noisy.bc))
+    near = parameter_box(
+        network.grid, noisy, 10.0, Network(network.grid, LineParameters(noisy.g * 100, noisy.b * 2, noisy.bc))
+    )
     # what is not protected stays, and what lies outside is put at the end
     assert near.values(near.target) == pytest.approx([30.0, 2.0, -8.0, -6.0, 0.2, 0.5, 0.1])
     assert near.values(near.clip(near.target + 1.0))[2] == pytest.approx(-8.0 * math.e)

@@ -95,8 +95,8 @@ def parameter_columns(noisy: NoisyLines) -> IntArray:
     return np.stack([noisy.group, groups + noisy.group, 2 * groups + noisy.charging_group])
 
 
-def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float, near: LineParameters | None = None) -> Box:
-    """The box at one bound factor, around the noisy values; the target is these, or lines to stay `near`."""
+def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float, near: Network | None = None) -> Box:
+    """The box at one bound factor, around the noisy values; the target is these, or a network to stay `near`."""
     columns, moving = parameter_columns(noisy), noisy.moving
     size = int(columns.max(initial=-1)) + 1
     base, reach, target = (np.zeros(size) for _ in range(3))
@@ -104,7 +104,8 @@ def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float, near: Line
     centre_g = np.abs(noisy.g) if noisy.mean_g is None else np.maximum(np.abs(noisy.mean_g), 1e-9)
     centre_b = np.abs(noisy.b) if noisy.mean_b is None else np.maximum(np.abs(noisy.mean_b), 1e-9)
     lossy = grid.lines.kind != LineKind.LOSSLESS
-    aims = (noisy.g, noisy.b, noisy.bc) if near is None else (near.g, near.b, near.bc)
+    aim_at = noisy.lines if near is None else near.lines
+    aims = aim_at.g, aim_at.b, aim_at.bc
     for at, value, centre, moves, aim in (
         (columns[0], noisy.g, sign_g * centre_g, noisy.protected & lossy, aims[0]),
         (columns[1], noisy.b, _sign_b(noisy) * centre_b, noisy.protected, aims[1]),
@@ -118,7 +119,8 @@ def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float, near: Line
     weight = np.bincount(columns.ravel(), minlength=size).astype(np.float64)
     if moving is not None:
         count = moving.table.size
-        base, target = np.append(base, np.ones(count)), np.append(target, np.zeros(count))
+        away = np.zeros(count) if near is None else logarithms(grid, moving, near.grid)
+        base, target = np.append(base, np.ones(count)), np.append(target, away)
         reach = np.append(reach, np.full(count, np.log(factor)))
         # a change counts by how large it is beside the noise, which is as large as a group's α has it
         unit = noisy.scale if np.any(noisy.protected) else float(moving.scale.max(initial=0.0))

@@ -50,9 +50,10 @@ class Effort(NamedTuple):
     starts: int = 2
     patience: int = 60
 
-    def iterations(self, grid: PublicGrid) -> int:
-        """Of one start: below 1,000 buses 99 of 100 projections that end well take no more than 120."""
-        return (300 if grid.n_bus >= LARGE else 120) * max(1, self.patience // 20)
+    def iterations(self, box: Box) -> int:
+        """Of one start: below 1,000 buses 99 of 100 projections of lines that end well take no more than 120."""
+        many = box.grid.n_bus >= LARGE or box.moving is not None
+        return (300 if many else 120) * max(1, self.patience // 20)
 
 
 class Aim(NamedTuple):
@@ -133,7 +134,7 @@ def project(
     evaluator = model.problem.evaluator(numbers(model, box))
     # Matched, single factorisations take a hundred times longer where noise is large (240 buses: 21 s for 0.5 s).
     patience = Patience(STILL, effort.patience)
-    options = SolverOptions(PRECISE, effort.iterations(model.flows[0].grid), patience=patience, matching=False)
+    options = SolverOptions(PRECISE, effort.iterations(box), patience=patience, matching=False)
     return ipopt.solve(evaluator, bounds, start, options)
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid import LineParameters, PublicGrid, is_transformer, line_levels_kv
+from gridveil.grid import LineParameters, Network, PublicGrid, is_transformer, line_levels_kv
 from gridveil.grid.ratings import bound_size, likely_angles
 from gridveil.wall.coordinates import (
     LogStructure,
@@ -25,6 +25,9 @@ from gridveil.wall.coordinates import (
     log_structure,
 )
 from gridveil.wall.draw import NoisyLines
+from gridveil.wall.numbers import decode as decode_numbers
+from gridveil.wall.numbers import encode as encode_numbers
+from gridveil.wall.numbers import logs, rebuilt
 
 _CLASS = 4
 """Lines of a level that it takes to have an intercept of its own."""
@@ -73,6 +76,22 @@ def shrink_lines(grid: PublicGrid, noisy: NoisyLines) -> Shrunk:
     # E exp(Lap(b)) = 1/(1 − b²): what noise is left raises |z|, r = |z|/k and charging on average; that is taken off
     guess += mean_shift(structure, weight * b**2)
     return Shrunk(decode(structure, guess), weight, guess - u, odds * (value - u), odds)
+
+
+def shrink_numbers(grid: PublicGrid, noisy: NoisyLines) -> PublicGrid:
+    """Ratings, loads and limits drawn towards the mean of their kind, by as much as the noise outweighs how they
+    differ; ratios too."""
+    moving = noisy.moving
+    if moving is None:
+        return grid
+    made, found = moving.table, logs(Network(grid, noisy.lines))
+    u, kind = encode_numbers(made, found), np.zeros(made.size, np.int64)
+    kind[made.own[::-1]] = made.quantity[::-1]
+    for one in np.unique(kind):
+        here = np.flatnonzero(kind == one)
+        variance = 2.0 * float(moving.scale[here].mean()) ** 2
+        u[here] = shrink(u[here], variance, np.ones((len(here), 1)))[0]
+    return rebuilt(made, decode_numbers(made, u, found), Network(grid, noisy.lines)).grid
 
 
 def mean_shift(structure: LogStructure, variance: FloatArray) -> FloatArray:

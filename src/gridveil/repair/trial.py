@@ -17,7 +17,7 @@ from gridveil.nlp.opf import OpfModel, Solution, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Patience, SolverOptions, Status
 from gridveil.repair.bounds import Box, parameter_box
-from gridveil.repair.shrinkage import Shrunk, shrink_lines
+from gridveil.repair.shrinkage import Shrunk, shrink_lines, shrink_numbers
 from gridveil.wall.draw import SIGNIFICANT, NoisyLines
 
 LARGE = 1000
@@ -50,7 +50,7 @@ class Nearest(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A network and its box; `near` are the lines that a projection stays near to, if not the noisy ones.
+    """A network and its box; `near` is what a projection stays near to, if not the noisy one.
 
     `nearest` keeps what was found near it at whatever cost, by the demands.
     """
@@ -58,7 +58,7 @@ class Trial:
     model: OpfModel
     box: Box
     network: Network
-    near: LineParameters | None
+    near: Network | None
     _solved: dict[tuple[bytes, bytes], Solution] = field(default_factory=dict)
     nearest: dict[bytes, Nearest | None] = field(default_factory=dict)
 
@@ -93,8 +93,9 @@ def drawn_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> Tri
 def shrunk_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> tuple[Trial, Shrunk]:
     """The shrunk network, clipped into the box of the noisy one, and how it was shrunk."""
     shrunk = shrink_lines(grid, noisy)
-    box = parameter_box(grid, noisy, bound_factor, shrunk.lines)
-    return Trial(opf_model(grid), box, rounded(box.network(box.target)), shrunk.lines), shrunk
+    near = Network(grid if noisy.moving is None else shrink_numbers(grid, noisy), shrunk.lines)
+    box = parameter_box(grid, noisy, bound_factor, near)
+    return Trial(opf_model(grid), box, rounded(box.network(box.target)), near), shrunk
 
 
 def solve_all(
