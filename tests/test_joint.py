@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import gridveil as gv
 from gridveil.arrays import FloatArray
+from gridveil.check.audit import audit
 from gridveil.check.verify import verify
 from gridveil.cli.main import app
 from gridveil.errors import GridVeilError, PrivacyError, ReleaseError
@@ -107,7 +108,7 @@ def test_non_interference_finds_a_leak_of_any_group(
     honest = joint.perturb
 
     def leaking(network: SecretNetwork, protection: Protection, epsilon: float, noise: Noise) -> Drawn:
-        grid, lines = honest(network, protection, epsilon, noise)
+        grid, lines, _ = honest(network, protection, epsilon, noise)
         true = network._open()
         names = {Group.RATINGS: ("rating",), Group.LOADS: ("pd", "qd"), Group.LIMITS: ("pmax",)}.get(group, ())
         moved = {name: 0.99 * numbers(grid, name) + 0.01 * numbers(true.grid, name) for name in names}
@@ -160,7 +161,7 @@ def audited(network: Network, other: Network, protection: Protection, draws: int
         sealed, seen = split(secret), np.empty(draws)
         noise = SeededNoise(11 + side)
         for draw in range(draws):
-            grid, lines = joint.perturb(sealed, protection, epsilon, noise)
+            grid, lines, _ = joint.perturb(sealed, protection, epsilon, noise)
             world = Network(grid, lines.lines)
             # every number is looked at by itself, so that two views of one are two
             found, here = logs(world), logs(network)
@@ -301,14 +302,14 @@ def test_slopes_of_all_numbers_against_differences() -> None:
 def drawn_case(name: str, alpha: float = 0.2, seed: int = 3) -> tuple[Network, Drawn]:
     network = gv.load(name)
     protection = Protection(dict.fromkeys(Group, alpha))
-    grid, lines = joint.perturb(split(network), protection, 1.0, SeededNoise(seed))
+    grid, lines, _ = joint.perturb(split(network), protection, 1.0, SeededNoise(seed))
     assert lines.moving is not None
     moving = replace(lines.moving, demand=float(network.grid.buses.pd.sum()), capacity=9.0)
     return network, Drawn(grid, replace(lines, moving=moving))
 
 
 def test_a_box_keeps_totals_order_and_structure() -> None:
-    network, (grid, lines) = drawn_case("case39", 0.5)
+    network, (grid, lines, _) = drawn_case("case39", 0.5)
     box = parameter_box(grid, lines, 50.0)
     random = np.random.default_rng(1)
     for _ in range(20):
@@ -326,7 +327,7 @@ def test_a_box_keeps_totals_order_and_structure() -> None:
 
 def test_slopes_of_a_box_follow_its_totals() -> None:
     """Where a total is kept, more of one load is less of all others."""
-    _, (grid, lines) = drawn_case("case14", 0.05)
+    _, (grid, lines, _) = drawn_case("case14", 0.05)
     box = parameter_box(grid, lines, 50.0)
     begin = box.network(box.target)
     model = opf_model(grid)
@@ -350,7 +351,7 @@ def test_slopes_of_a_box_follow_its_totals() -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_derivatives_of_a_joint_projection(seed: int) -> None:
-    _, (grid, lines) = drawn_case("case5")
+    _, (grid, lines, _) = drawn_case("case5")
     box = parameter_box(grid, lines, 50.0)
     snapshots = [Snapshot(grid.buses.pd * share, grid.buses.qd * share, 100.0) for share in (1.0, 0.9)]
     model = projection(grid, box, snapshots, [], keep_losses=True)
@@ -399,6 +400,25 @@ def test_a_joint_release_is_certified_and_verified(tmp_path: Path, name: str, ch
     true, now = (table(one, plan.protection) for one in (network, made.network))
     assert np.array_equal(true.member, now.member) and np.array_equal(true.sign, now.sign)
     assert np.array_equal(true.own, now.own) or Group.LIMITS in plan.protection  # limits may come to be equal
+
+
+def test_an_audit_makes_a_joint_release_again(tmp_path: Path) -> None:
+    case = gv.read_case("case14")
+    book = gv.Ledger.open(tmp_path / "l.db")
+    profile = scaled(gv.load("case14").grid, np.array([0.9, 1.0]))
+    chosen: list[tuple[dict[str, Any], Any]] = [
+        ({}, None),
+        ({"protect": "loads,limits,lines"}, profile),
+        ({"totals": "declared", "cost": "declared"}, None),
+    ]
+    for number, (changes, horizon) in enumerate(chosen):
+        made = release(split(case), replace(PLAN, **changes), book, PretendExact(number), workshop=Workshop,
+                       profile=horizon, confirmed=True)  # fmt: skip
+        found = audit(made.write(tmp_path / f"out{number}"), book, case)
+        assert all(one.passed for one in found), [(one.question, one.answer) for one in found if not one.passed]
+        assert {"made from this draw", "Laplace noise"} <= {one.question for one in found}
+    other = replace(case, bus=case.bus * np.where(np.arange(case.bus.shape[1]) == 2, 1.5, 1.0))
+    assert not all(one.passed for one in audit(tmp_path / "out0", book, other))
 
 
 def test_a_ledger_has_an_account_for_every_element(tmp_path: Path) -> None:

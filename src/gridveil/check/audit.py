@@ -11,32 +11,31 @@ key), that the noise was not chosen among several, or that the original is the o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import exp, isclose
+from math import exp, isclose, log
 from pathlib import Path
 
 import numpy as np
 
-from gridveil.arrays import FloatArray
 from gridveil.casefile import Case
 from gridveil.casefile.profile import read_csv_bytes
-from gridveil.check.redraw import redraw
+from gridveil.check.finding import FALSE_ALARM, Finding, extremes, size
+from gridveil.check.redraw import redraw, redraw_joint
 from gridveil.check.verdict import Verdict
 from gridveil.check.verify import Page, verify_contents
 from gridveil.errors import GridVeilError, LedgerError, ReleaseError, unforeseen
-from gridveil.grid.profile import base_profile
+from gridveil.grid.profile import Profile, base_profile
 from gridveil.privacy.chain import Entry
 from gridveil.privacy.composition import Assets, Charge
 from gridveil.privacy.history import History
 from gridveil.privacy.ledger import Ledger, Receipt
 from gridveil.publish import bundle
 from gridveil.publish.archive import Contents, read_bundle
-from gridveil.publish.behind import Public, network_text, repaired
+from gridveil.publish.behind import Public, joint_world, moved_world, network_text, repaired
 from gridveil.publish.costs import copper_plates
 from gridveil.publish.describe import scrubbed
 from gridveil.publish.elements import SameAs, identities
 from gridveil.publish.kept import KeptDraw, recorded_plan
-from gridveil.publish.manifest import Manifest
+from gridveil.publish.manifest import Manifest, protection_of, totals_part
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import earlier_conditions, spent_parts, total_spent
 from gridveil.repair.workshop import Workshop
@@ -44,23 +43,13 @@ from gridveil.sealed.facts import Truth
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import SecretNetwork, split
 from gridveil.wall.codec import unpack
-from gridveil.wall.draw import NoisyLines
-from gridveil.wall.facts import Fact, FactKind, in_order, private_surcharge
-from gridveil.wall.mechanisms import COST, place
+from gridveil.wall.draw import Drawn
+from gridveil.wall.facts import Fact, FactKind, Source, in_order, private_surcharge
+from gridveil.wall.mechanisms import COST, JOINT, TOTALS, place
+from gridveil.wall.protection import Group
 
-FALSE_ALARM = 1e-6
-"""How often an honest draw is called wrong, for each of the tests of its noise."""
 DRAWN = "drawn from this original"
 GOES_ON = "all that is needed for the rest"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One question of an audit and its answer."""
-
-    question: str
-    passed: bool
-    answer: str
 
 
 def audit(
@@ -100,19 +89,19 @@ def _answers(
     if len(charges) != len(record.privacy.ledger_entries) or not charges:
         yield Finding("charged as stated", False, "the ledger has no such entries")
         return
-    assets = ledger.assets(network.name, identities(network.grid, same_as))
+    assets = ledger.assets(network.name, identities(network.grid, same_as, protection_of(record)))
     yield from _charged(record, history, charges, assets, network)
     yield _totals(record, history, charges, assets)
     yield _ended(history, charges[0])
-    kept, answer = _drawn(ledger, history, charges)
+    kept, totals, answer = _drawn(ledger, history, charges)
     plan = recorded_plan(kept.plan)
     yield _planned(record, plan, kept.profile)
     if len(kept.noisy.group) != network.grid.n_line:
         yield Finding(DRAWN, False, "its lines are not those of the draw")
         return
-    yield from _noise(record, network, kept.noisy)
-    public = _public(contents, record, network, kept)
-    yield from _facts(record, public, network, answer)
+    yield from _noise(record, network, kept, plan)
+    public = _public(contents, record, network, kept, totals)
+    yield from _facts(record, public, network, totals, answer)
     yield _made_again(contents, record, public, answer)
 
 
@@ -121,18 +110,22 @@ def _charged(
 ) -> Iterator[Finding]:
     """Are the charges those that the manifest states, what the mechanism loses, and for this network?"""
     privacy, lines, cost = record.privacy, record.privacy.parts.lines, record.privacy.parts.cost
-    parts = [(record.mechanism.name, lines), *([(COST, cost)] if cost is not None and cost.asked else [])]
-    stated = [(one.loss, one.reach, one.unit, name) for name, one in parts]
+    parts = [(record.mechanism.name, lines), (TOTALS, totals_part(privacy.parts)), (COST, cost)]
+    stated = [(one.loss, one.reach, one.unit, name) for name, one in parts if one is not None and one.asked]
     same = [tuple(_charge(entry)) for entry in charges] == stated
     yield Finding("charged as stated", same, f"entries {', '.join(str(entry.number) for entry in charges)}")
-    loss, charged = mechanism(record.mechanism.name).loss(network, lines.epsilon), _charge(charges[0]).loss
+    joint, charged = record.mechanism.name == JOINT, _charge(charges[0]).loss
+    loss = lines.epsilon if joint else mechanism(record.mechanism.name).loss(network, lines.epsilon)
     yield Finding(
         "charged what the mechanism loses", isclose(loss, charged, rel_tol=1e-9), f"{charged:.6g} for {loss:.6g}"
     )
     head = charges[0].hash == privacy.ledger_head
     yield Finding("the ledger's head at that entry", head, "as stated" if head else "another one")
     own = all(sorted(history.networks[one.details["network"]].keys) == sorted(assets.keys) for one in charges)
-    yield Finding("charged to the lines of this original", own, f"{len(assets.keys)} corridors")
+    of = "elements" if joint else "corridors"
+    yield Finding(
+        f"charged to the {'elements' if joint else 'lines'} of this original", own, f"{len(assets.keys)} {of}"
+    )
 
 
 def _charge(entry: Entry) -> Charge:
@@ -175,8 +168,10 @@ def _receipt(history: History, entry: Entry, assets: Assets) -> Receipt:
     )
 
 
-def _drawn(ledger: Ledger, history: History, charges: Sequence[Entry]) -> tuple[KeptDraw, Fact | None]:
-    """What the ledger kept of the draws."""
+def _drawn(
+    ledger: Ledger, history: History, charges: Sequence[Entry]
+) -> tuple[KeptDraw, tuple[Fact, ...], Fact | None]:
+    """What the ledger kept of the draws: the numbers, totals, and the answer about the cost."""
     draws = history.of("draw")
     papers = {entry.details["charge"]: entry for entry in draws}
     for entry in charges:
@@ -187,8 +182,10 @@ def _drawn(ledger: Ledger, history: History, charges: Sequence[Entry]) -> tuple[
     missing = [entry.number for entry in charges if entry.number not in papers]
     if missing:
         raise LedgerError(f"the ledger has kept no draw for entry {missing[0]}; this release cannot be audited")
-    first, *rest = (ledger.paper(papers[entry.number]) for entry in charges)
-    return unpack(first, KeptDraw), unpack(rest[0], Fact) if rest else None
+    by_name = {entry.details["mechanism"]: ledger.paper(papers[entry.number]) for entry in charges[1:]}
+    totals = unpack(by_name[TOTALS], tuple[Fact, ...]) if TOTALS in by_name else ()
+    answer = unpack(by_name[COST], Fact) if COST in by_name else None
+    return unpack(ledger.paper(papers[charges[0].number]), KeptDraw), totals, answer
 
 
 def _planned(record: Manifest, plan: Plan, profile: bool) -> Finding:
@@ -197,7 +194,8 @@ def _planned(record: Manifest, plan: Plan, profile: bool) -> Finding:
     parts = spent_parts(plan, privacy.parts.lines.loss or 0.0, asked=cost is not None and cost.asked)
     pairs = {
         "epsilon": (plan.epsilon, privacy.epsilon),
-        "alpha": (plan.alpha, privacy.alpha),
+        "alpha": (plan.reach, privacy.alpha),
+        "protection": (plan.protection if plan.joint else None, protection_of(record)),
         "parts of epsilon": (parts, privacy.parts),
         "mechanism": (plan.mechanism, record.mechanism.name),
         "beta": (plan.share, promise.beta),
@@ -211,62 +209,61 @@ def _planned(record: Manifest, plan: Plan, profile: bool) -> Finding:
     return Finding("drawn by the stated plan", not wrong, f"another {', '.join(wrong)}" if wrong else "the same")
 
 
-def _noise(record: Manifest, network: SecretNetwork, noisy: NoisyLines) -> Iterator[Finding]:
+def _noise(record: Manifest, network: SecretNetwork, kept: KeptDraw, plan: Plan) -> Iterator[Finding]:
     """Is the difference of the draw and the original noise of the scale and law that the stated ε and α mean?"""
     from scipy import stats  # noqa: PLC0415 - heavy, and for this command alone
 
     lines = record.privacy.parts.lines
-    found = redraw(network, noisy, record.mechanism.name, lines.epsilon, lines.reach)
+    if plan.joint:
+        found = redraw_joint(network, kept, plan.protection, lines.epsilon)
+    else:
+        found = redraw(network, kept.noisy, record.mechanism.name, lines.epsilon, lines.reach)
     answer = f"another {', '.join(found.other)}" if found.other else "in all that it says of itself"
     yield Finding("drawn by the stated mechanism", not found.other, answer)
     if not np.all(np.isfinite(found.lines)):
         yield Finding(DRAWN, False, "its signs or twins are not those of the draw")
         return
-    yield _size(DRAWN, found.lines)
+    yield size(DRAWN, found.lines)
     law = stats.kstest(found.lines, "laplace")
     yield Finding("Laplace noise", float(law.pvalue) >= FALSE_ALARM, f"Kolmogorov-Smirnov p = {float(law.pvalue):.3g}")
-    yield _extremes(found.lines)
+    yield extremes(found.lines)
     if found.means.size:
-        yield _size("noise on the means", found.means)
+        yield size("noise on the means", found.means)
 
 
-def _extremes(found: FloatArray) -> Finding:
-    """Has every coordinate noise, and none too much of it? Of n Laplace variables one is below t with a chance of n·t
-    at most, and one beyond t with n·exp(−t)."""
-    sizes = np.abs(found)
-    least, most = float(sizes.min(initial=np.inf)), float(sizes.max(initial=0.0))
-    low, high = FALSE_ALARM / (2 * max(len(sizes), 1)), float(np.log(2 * max(len(sizes), 1) / FALSE_ALARM))
-    return Finding("noise on every coordinate", low <= least and most <= high, f"from {least:.2g} to {most:.2g} scales")
-
-
-def _size(question: str, found: FloatArray) -> Finding:
-    """Is noise, in units of the scale that it should have, as large as that?"""
-    from scipy import stats  # noqa: PLC0415 - heavy, and for this command alone
-
-    # 2·Σ|z| of Laplace noise of scale 1 has a χ² law with 2n degrees of freedom
-    count, total = len(found), 2.0 * float(np.abs(found).sum())
-    low, high = (float(stats.chi2.ppf(share, 2 * count)) for share in (FALSE_ALARM / 2, 1 - FALSE_ALARM / 2))
-    interval = [total / float(stats.chi2.ppf(share, 2 * count)) for share in (0.975, 0.025)]
-    scale = f"{total / (2 * count):.3g} of the scale of its mechanism (95 %: {interval[0]:.3g} to {interval[1]:.3g})"
-    return Finding(question, low <= total <= high, f"{count} numbers with noise of {scale}")
-
-
-def _public(contents: Contents, record: Manifest, network: SecretNetwork, kept: KeptDraw) -> Public:
+def _public(
+    contents: Contents, record: Manifest, network: SecretNetwork, kept: KeptDraw, totals: tuple[Fact, ...]
+) -> Public:
     """The public side of the release, as it was before its figures were fused."""
     plan, grid = recorded_plan(kept.plan), network.grid
     profile = None
     if kept.profile:
         profile = read_csv_bytes(contents.path / bundle.PROFILE, contents.files.get(bundle.PROFILE, b""), grid)
     horizon = profile or base_profile(grid)
-    names = network.bus_names if plan.keep_names else None
+    names, used = network.bus_names if plan.keep_names else None, plan.used(len(horizon)).tolist()
     facts = tuple(one for one in record.public_inputs if one.source.conditional)
-    return Public(grid, plan, profile, horizon, plan.used(len(horizon)).tolist(), names, kept.noisy, facts)
+    if kept.grid is not None and kept.factors is not None:
+        drawn = Drawn(kept.grid, kept.noisy)
+        return joint_world(drawn, plan, facts + totals, profile, horizon, kept.factors, used, names)
+    return Public(grid, plan, profile, horizon, used, names, kept.noisy, facts)
 
 
-def _facts(record: Manifest, public: Public, network: SecretNetwork, answer: Fact | None) -> Iterator[Finding]:
+def _facts(
+    record: Manifest, public: Public, network: SecretNetwork, totals: tuple[Fact, ...], answer: Fact | None
+) -> Iterator[Finding]:
     """Are declared and private figures those of this original?"""
-    truth = Truth(network, public.horizon, public.used)
-    unused = Truth(network, public.horizon, sorted(set(range(len(public.horizon))) - set(public.used)))
+    horizon = _original_horizon(public, network)
+    truth = Truth(network, horizon, public.used)
+    unused = Truth(network, horizon, sorted(set(range(len(horizon))) - set(public.used)))
+    declared = [one for one in record.public_inputs if one.kind.total and one.source is Source.DECLARED]
+    if declared:
+        same = declared == list(truth.declare_totals([one.kind for one in declared]))
+        yield Finding("declared totals", same, "those of this original" if same else "others")
+    asked = totals_part(record.privacy.parts)
+    if totals and asked is not None:
+        true = truth.totals([one.kind for one in totals])
+        noise = np.array([log(one.value / value) for one, value in zip(totals, true, strict=True)])
+        yield size("noise on totals", noise * asked.epsilon / asked.reach)
     for kind in (FactKind.COST, FactKind.LOSSES, FactKind.UNUSED_COST):
         stated = [one for one in record.public_inputs if one.kind is kind and one.digits is not None]
         if stated:
@@ -274,12 +271,33 @@ def _facts(record: Manifest, public: Public, network: SecretNetwork, answer: Fac
             yield Finding(f"declared {kind}", same, "those of this original" if same else "others")
     part = record.privacy.parts.cost
     if answer is not None and part is not None:
-        lawful = answer == private_surcharge(answer.value, part.epsilon, part.reach)
-        plates = copper_plates(network.grid, public.demands)
-        away = abs(answer.value - truth.surcharge(plates)) * part.epsilon / part.reach
+        plan = public.plan
+        lawful = answer == private_surcharge(answer.value, part.epsilon, part.reach, plan.lowest)
+        own = plan.joint and Group.COSTS not in plan.protection
+        plates = None if own else _plates(public)
+        away = abs(answer.value - truth.surcharge(plates, plan.lowest)) * part.epsilon / part.reach
         chance = min(exp(-away), 1.0 - exp(-away))  # of noise as large as this, or as small
         words = f"{away:.3g} scales (chance {chance:.3g})" + ("" if lawful else ", and it states another law")
         yield Finding("noise on the cost", lawful and chance >= FALSE_ALARM, words)
+
+
+def _original_horizon(public: Public, network: SecretNetwork) -> Profile:
+    """The operator's own profile: of a joint release, its public shape times the true loads."""
+    if not public.plan.joint:
+        return public.horizon
+    here, true = public.grid.buses, network.grid.buses
+    shapes = [
+        np.where(now != 0, values / np.where(now != 0, now, 1.0), 1.0)
+        for values, now in ((public.horizon.pd, here.pd), (public.horizon.qd, here.qd))
+    ]
+    return Profile(public.horizon.step, shapes[0] * true.pd, shapes[1] * true.qd)
+
+
+def _plates(public: Public) -> list[float]:
+    """The copper-plate costs that a surcharge is one over: public, or those of the noisy network."""
+    if public.plan.joint:
+        return [one.value for one in public.facts if one.kind is FactKind.MERIT and one.step is not None]
+    return [] if public.plan.source.conditional else copper_plates(public.grid, public.demands)
 
 
 def _made_again(contents: Contents, record: Manifest, public: Public, answer: Fact | None) -> Finding:
@@ -291,13 +309,13 @@ def _made_again(contents: Contents, record: Manifest, public: Public, answer: Fa
             raise ReleaseError("the noisy lines ask for the cost, which was never charged")
         return answer
 
-    plates = [] if public.plan.source.conditional else copper_plates(public.grid, public.demands)
+    plates = _plates(public)
     shop = Workshop().begin(public.grid, public.noisy, public.plan.fidelity)
     try:
         again, result = repaired(public, shop, plates, ask, lambda stage: None)
     except ReleaseError as failure:
         return Finding(question, False, f"it makes no release: {failure}")
-    if network_text(again, result, private=True).encode() != contents.files.get(bundle.NETWORK):
+    if network_text(moved_world(again, result), result, private=True).encode() != contents.files.get(bundle.NETWORK):
         return Finding(question, False, "it gives another network")
     if in_order(again.facts) != record.public_inputs:
         return Finding(question, False, "it would have other public figures")

@@ -8,7 +8,7 @@ that lies from the true values, in units of the scale that the mechanism asks fo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,13 @@ from gridveil.arrays import FloatArray
 from gridveil.errors import GridError
 from gridveil.grid import line_levels_kv
 from gridveil.privacy.noise import Noise
-from gridveil.sealed.mechanisms import mechanism
+from gridveil.publish.kept import KeptDraw
+from gridveil.sealed.mechanisms import joint, mechanism
 from gridveil.sealed.split import SecretNetwork
 from gridveil.wall.coordinates import conductance_groups, conductances, encode, group_mean, log_structure
 from gridveil.wall.draw import NoisyLines
 from gridveil.wall.mechanisms import RELATIVE, mechanism_words
+from gridveil.wall.protection import Protection
 
 ROUNDING = 1e-9
 """Relative: of logarithms and back, and of the sampler's own scale."""
@@ -68,9 +70,32 @@ def redraw(network: SecretNetwork, noisy: NoisyLines, name: str, epsilon: float,
     return Redrawn(first, np.concatenate([np.zeros(0), *rest]), tuple(other))
 
 
+def redraw_joint(network: SecretNetwork, kept: KeptDraw, protection: Protection, epsilon: float) -> Redrawn:
+    """The same draw of all that is protected."""
+    if kept.outcome is None or kept.grid is None:
+        raise GridError("the ledger has kept no joint draw")
+    replay = Replay([kept.outcome])
+    again = joint.perturb(network, protection, epsilon, replay)
+    other = [
+        one.name
+        for one in fields(NoisyLines)
+        if not _same(getattr(again.lines, one.name), getattr(kept.noisy, one.name))
+    ]
+    other += [
+        name
+        for name in ("buses", "generators", "lines", "cost_p")
+        if not _same(getattr(again.grid, name), getattr(kept.grid, name))
+    ]
+    return Redrawn(replay.found[0], np.zeros(0), tuple(other))
+
+
 def _same(one: Any, other: Any) -> bool:
+    if is_dataclass(one) and is_dataclass(other):
+        return type(one) is type(other) and all(
+            _same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one)
+        )
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.shape == other.shape and np.allclose(one, other, rtol=ROUNDING, atol=0.0)
+        return one.shape == other.shape and np.allclose(one, other, rtol=ROUNDING, atol=0.0, equal_nan=True)
     if isinstance(one, float) and isinstance(other, float):
         return bool(np.isclose(one, other, rtol=ROUNDING, atol=0.0))
     return type(one) is type(other) and bool(one == other)

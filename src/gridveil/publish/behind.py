@@ -212,7 +212,7 @@ def finished(
     progress: Progress = lambda stage: None,
 ) -> Release:
     """Write the network as text, read it back, certify what was read, and describe it. `hands` solve unused steps."""
-    drawn, public = public, _moved(public, result)
+    drawn, public = public, moved_world(public, result)
     grid, plan, snapshots = public.grid, public.plan, _snapshots(public)
     text = network_text(public, result, private=noise.private)
     again = to_network(read_bytes(bundle.NETWORK, text.encode()))
@@ -243,7 +243,7 @@ def finished(
     return Release(Network(*again), result.points, certificate, record, text, public.profile)
 
 
-def _moved(public: Public, result: Repair) -> Public:
+def moved_world(public: Public, result: Repair) -> Public:
     """With the loads, limits, ratings and costs of the repaired network."""
     if not public.plan.joint:
         return public

@@ -5,19 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from gridveil.arrays import FloatArray
 from gridveil.grid import PublicGrid
 from gridveil.publish.plan import Plan
-from gridveil.wall.draw import NoisyLines
+from gridveil.wall.draw import Drawn, NoisyLines
 
 
 @dataclass(frozen=True, eq=False)
 class KeptDraw:
-    """The noisy lines of a release, its plan, whether it has a profile, and the noisy grid if more than lines is."""
+    """The noisy lines of a release, its plan, whether it has a profile; of a joint one the noisy grid,
+    what came out by coordinates, and the public shape of the profile."""
 
     noisy: NoisyLines
     plan: dict[str, Any]
     profile: bool
     grid: PublicGrid | None = None
+    outcome: FloatArray | None = None
+    factors: tuple[FloatArray, FloatArray] | None = None
+
+
+def kept_draw(drawn: Drawn, plan: Plan, *, profile: bool, factors: tuple[FloatArray, FloatArray] | None) -> KeptDraw:
+    """What is kept of a draw."""
+    if factors is None:
+        return KeptDraw(drawn.lines, plan_record(plan), profile)
+    return KeptDraw(drawn.lines, plan_record(plan), profile, drawn.grid, drawn.outcome, factors)
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:

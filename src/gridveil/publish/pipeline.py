@@ -23,7 +23,7 @@ from gridveil.publish.asking import Asking
 from gridveil.publish.behind import Progress, Public, Shop, finished, joint_world, repaired
 from gridveil.publish.costs import check_scale, copper_plates
 from gridveil.publish.elements import SameAs, identities
-from gridveil.publish.kept import KeptDraw, plan_record
+from gridveil.publish.kept import kept_draw
 from gridveil.publish.plan import Plan
 from gridveil.publish.preview import charges, preview
 from gridveil.publish.record import check_clock, conditions
@@ -104,9 +104,7 @@ def release(
         purse.pay(first, conditions(plan, facts), then=later)
         progress("drawing" if book is None else f"charged: entry {purse.receipts[0].entry} of the ledger; drawing")
         drawn = draw(network, plan, noise)
-        purse.keep(
-            pack(KeptDraw(drawn.lines, plan_record(plan), profile is not None, drawn.grid if plan.joint else None))
-        )
+        purse.keep(pack(kept_draw(drawn, plan, profile=profile is not None, factors=factors)))
         totals = asking.totals()
         # ════════ wall: below, the secret is seen by `asking` alone, whose answers are paid for and noised ════════
         names = network.bus_names if plan.keep_names else None

@@ -107,10 +107,12 @@ class NoisyLines:
 
 
 class Drawn(NamedTuple):
-    """A network as it was drawn: noisy where it is protected, and as it is where it is public."""
+    """A network as it was drawn: noisy where it is protected, and as it is where it is public; of a joint draw also
+    what came out, coordinate by coordinate, in units of α."""
 
     grid: PublicGrid
     lines: NoisyLines
+    outcome: FloatArray | None = None
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ def perturb(network: SecretNetwork, protection: Protection, epsilon: float, nois
     made, found = table(truth, protection), logs(truth)
     alpha = made.alpha(protection)
     # in units of α the distance of adjacent networks is 1, whatever their groups
-    drawn = alpha * noise.laplace(encode(made, found) / alpha, 1.0, epsilon)
-    world = rebuilt(made, decode(made, drawn, found), truth)
-    return Drawn(orderly(world.grid, made), noisy_lines(world, made, protection, epsilon))
+    outcome = noise.laplace(encode(made, found) / alpha, 1.0, epsilon)
+    world = rebuilt(made, decode(made, alpha * outcome, found), truth)
+    return Drawn(orderly(world.grid, made), noisy_lines(world, made, protection, epsilon), outcome)
 
 
 def noisy_lines(world: Network, made: Table, protection: Protection, epsilon: float) -> NoisyLines:
