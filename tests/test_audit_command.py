@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 import gridveil as gv
 from gridveil.arrays import FloatArray
-from gridveil.check.audit import GOES_ON, Finding, audit
+from gridveil.check.audit import GOES_ON, audit
+from gridveil.check.finding import Finding
 from gridveil.check.redraw import redraw
 from gridveil.cli.main import app
 from gridveil.errors import ReleaseError

@@ -122,10 +122,8 @@ def _charged(
     head = charges[0].hash == privacy.ledger_head
     yield Finding("the ledger's head at that entry", head, "as stated" if head else "another one")
     own = all(sorted(history.networks[one.details["network"]].keys) == sorted(assets.keys) for one in charges)
-    of = "elements" if joint else "corridors"
-    yield Finding(
-        f"charged to the {'elements' if joint else 'lines'} of this original", own, f"{len(assets.keys)} {of}"
-    )
+    whose, many = ("elements", "elements") if joint else ("lines", "corridors")
+    yield Finding(f"charged to the {whose} of this original", own, f"{len(assets.keys)} {many}")
 
 
 def _charge(entry: Entry) -> Charge:

@@ -11,8 +11,9 @@ from gridveil.arrays import FloatArray
 from gridveil.check.leaks.coordinates import Seen, lines_of, seen
 from gridveil.check.leaks.posterior import Noise
 from gridveil.grid import LineKind, LineParameters, Network, OperatingPoint
-from gridveil.publish.manifest import Manifest
+from gridveil.publish.manifest import Manifest, protection_of
 from gridveil.wall.facts import Fact, FactKind, Source
+from gridveil.wall.protection import Group
 
 UNKNOWN_SCALE = 0.1
 """Where nothing is told: the noise of the default α = 10 % with ε = 1. `ratings.likeliest_scale` knows better."""
@@ -56,7 +57,10 @@ def reader_from_manifest(record: Manifest) -> dict[str, Any]:
     """
     name, privacy = record.mechanism.name, record.privacy
     parts = 3.0 if name == "paper" else 1.0  # the paper splits its ε among three queries
-    told: dict[str, Any] = {"mechanism": name, "scale": parts * privacy.alpha / privacy.parts.lines.epsilon}
+    alpha, protection = privacy.alpha, protection_of(record)
+    if protection is not None:  # lines that are not protected are released as they are
+        alpha = protection.alpha.get(Group.LINES, EXACT)
+    told: dict[str, Any] = {"mechanism": name, "scale": parts * alpha / privacy.parts.lines.epsilon}
     cost = next(one for one in record.public_inputs if one.kind is FactKind.COST)
     if cost.source is not Source.DERIVED:
         told["cost"], told["cost_spread"] = cost.value, _spread(cost)
