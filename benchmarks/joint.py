@@ -34,6 +34,9 @@ import gridveil as gv
 from gridveil.attacks.attack import Target
 from gridveil.attacks.budget import lines_in_budget
 from gridveil.attacks.flow import by_flow, expected_dispatch
+from gridveil.check.leaks.attackers import held_by
+from gridveil.check.leaks.knowledge import Reader, reader_from_manifest
+from gridveil.check.leaks.verdict import attacked
 from gridveil.errors import GridVeilError, ReleaseError
 from gridveil.grid import Network
 from gridveil.nlp.effort import ITERATIONS
@@ -64,7 +67,9 @@ class Setting(NamedTuple):
     def plan(self) -> Plan:
         chosen = dict(one.split("=") for one in self.more.split())
         own = chosen.pop("alpha_ratings", "")
-        options: dict[str, Any] = {key: float(value) if key == "room" else value for key, value in chosen.items()}
+        options: dict[str, Any] = {
+            key: float(value) if key in ("room", "loss_within") else value for key, value in chosen.items()
+        }
         return Plan(
             1.0, self.alpha, 0.01, protect=[LETTERS[one] for one in self.groups],
             alphas={"ratings": float(own)} if own else None, **options,
@@ -89,6 +94,17 @@ SETS: dict[str, list[Setting]] = {
         for groups in ("LRDG", "LRDGC")
         for room in ("", " room=0.05", " room=0.1")
         for facts in ("", " totals=declared cost=declared")
+    ],
+    "leaks": [
+        Setting(case, "LRDGC", alpha, f"ratings={how}")
+        for case in ("case14_ieee", "case57_ieee", "case240_pserc", "case300_ieee")
+        for alpha in (0.1, 0.3, 1.0)
+        for how in ("own", "with-impedance")
+    ],
+    "losses": [
+        Setting(case, "LRDG", 0.3, f"alpha_ratings=0.1 loss_within=1.1{room} totals=declared cost=declared")
+        for case in ("case39_epri", "case118_ieee")
+        for room in ("", " room=0.05", " room=0.1")
     ],
     "large": [
         *[Setting(case, "LRDGC", alpha) for case in ("case1354_pegase", "case2869_pegase") for alpha in (0.1, 0.3)],
@@ -197,8 +213,10 @@ def judged(setting: Setting, made: Any) -> dict[str, Any]:
     if true.n_bus <= 300:
         found = soc_gap(seen, again.cost)
         row["gap"] = None if found is None or gap(setting.case) is None else found - gap(setting.case)  # type: ignore[operator]
-    near = [abs(v / w - 1) for v, w in ((network.lines.impedance()[1], seen.lines.impedance()[1]),)]
-    row["reactance"] = float(np.median(near[0]))
+    if "ratings=" in setting.more:
+        reader = Reader(seen, state=point, **reader_from_manifest(made.manifest))
+        rows = attacked(network, held_by([reader]))
+        row |= {"best": min(one.x.median for one in rows), "released": rows[0].x.median}
     return row
 
 
@@ -252,6 +270,7 @@ def _columns(found: list[dict[str, Any]], good: list[dict[str, Any]]) -> list[st
         f"{at('gap'):+.2f}",
         f"{at('losses'):.2f}",
         f"{at('prices'):.2f}",
+        *([f"{100 * mean('best'):.1f} / {100 * mean('released'):.1f}"] if any("best" in one for one in good) else []),
     ]
 
 
