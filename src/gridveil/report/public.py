@@ -29,6 +29,7 @@ from gridveil.wall.certificate import Basis, StoredCertificate, worst_of_steps
 from gridveil.wall.codec import from_json, to_plain
 from gridveil.wall.facts import KIND_WORDS, Fact, FactKind, Source
 from gridveil.wall.mechanisms import RELATIVE, mechanism_words
+from gridveil.wall.protection import GROUP_WORDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,7 @@ def _page(release: _Published) -> str:
         private=privacy.differentially_private,
         size={"buses": grid.n_bus, "lines": grid.n_line, "generators": grid.n_generator},
         load=f"{grid.buses.pd.sum() * grid.base_mva:,.1f}",
+        numbers="line parameters" if protection is None else ", ".join(GROUP_WORDS[one] for one in protection.groups),
         cost=_costs(release),
         checks=_checks(release),
         statement=[
