@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gridveil.errors import ReportError, StudyError
 from gridveil.report import effort, fidelity, harm
+from gridveil.report import joint as joint_section
 from gridveil.report.chart import Section
 from gridveil.report.series import ordered
 from gridveil.report.statistics import Results
@@ -30,6 +31,7 @@ SECTIONS: dict[str, Callable[[Results], Section]] = {
     "promise": effort.promise,
     "scale": effort.scale,
     "interdiction": harm.interdiction,
+    "joint": joint_section.joint,
 }
 _LETTERS = {"alpha": "α", "beta": "β", "epsilon": "ε", "steps": "used steps r", "mechanism": "mechanisms"}
 

@@ -7,13 +7,14 @@ from gridveil.study.attacks import ATTACK_SCORE, ATTACKS, ATTACKS_FINE, INTERDIC
 from gridveil.study.declare import Study
 from gridveil.study.frontier import FRONTIER
 from gridveil.study.gaps import GAPS
+from gridveil.study.joint import JOINT
 from gridveil.study.releases import COSTS, FEASIBILITY, PROMISE, RESISTANCES, RUNTIMES, SCALE
 
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
         FEASIBILITY, RESISTANCES, COSTS, GAPS, ATTACKS, ATTACKS_FINE, RUNTIMES, TIME_SERIES_ATTACKS, ATTACK_SCORE,
-        FRONTIER, PROMISE, SCALE, INTERDICTION,
+        FRONTIER, PROMISE, SCALE, INTERDICTION, JOINT,
     )
 }  # fmt: skip
 

@@ -75,7 +75,7 @@ class Study:
 
     def _mechanisms(self) -> tuple[str, ...]:
         """Any that makes releases, and the bare noise where the study declares it."""
-        declared = self.settings["mechanism"]
+        declared = self.settings.get("mechanism", ())
         return tuple(name for name in WORDS if name in OF_LINES or name in declared)
 
 
