@@ -81,9 +81,9 @@ GENERAL = (
     "apart are protected k times less. Doubling α doubles the noise.",
     "Protected are the parameters of lines and transformers: resistance, reactance and, with log, charging. Every "
     "release of the same network adds to what is spent.",
-    "Not protected are the topology, loads, generators and their costs, ratings, tap ratios, voltage limits. The paper "
-    "takes the dispatch cost to be public, and so do its studies here: what they show holds given it. With additive "
-    "and paper the ratio of susceptance to conductance and the charging are public too, and paper loses "
-    "ε·(2 + max|b/g|)/3 rather than ε.",
+    "Not protected are the topology, tap ratios, voltage limits; nor loads, generators and their costs, and ratings, "
+    "but in the study of joint releases, which says what it protects. The paper takes the dispatch cost to be public, "
+    "and so do its studies here: what they show holds given it. With additive and paper the ratio of susceptance to "
+    "conductance and the charging are public too, and paper loses ε·(2 + max|b/g|)/3 rather than ε.",
 )
 """The statement for all mechanisms and settings."""
