@@ -67,7 +67,7 @@ def other_secret(network: Network, *groups: Group) -> Network:
     if Group.RATINGS in groups:
         found["rating"] = grid.lines.rating * double
     if Group.LOADS in groups:
-        factor = np.where(np.arange(grid.n_bus) % 3, 1.0, 2.0)
+        factor = np.where(np.arange(grid.n_bus) % 3, 1.1, 1.7)  # no power of two: digits of ratios change
         found |= {"pd": grid.buses.pd * factor, "qd": grid.buses.qd * factor}
     if Group.LIMITS in groups:
         factor = np.where(grid.generators.bus % 2, 1.0, 2.0)
@@ -79,14 +79,21 @@ def other_secret(network: Network, *groups: Group) -> Network:
     return Network(grid, lines)
 
 
-def bundles(tmp_path: Path, groups: tuple[Group, ...], plan: gv.Plan, name: str = "case14") -> list[dict[str, bytes]]:
-    """The bundles of two secrets with the same outcomes of all noise."""
+def bundles(
+    tmp_path: Path,
+    groups: tuple[Group, ...],
+    plan: gv.Plan,
+    name: str = "case14",
+    profile: Callable[[Network], Any] = lambda network: None,
+) -> list[dict[str, bytes]]:
+    """The bundles of two secrets with the same outcomes of all noise; each has the profile of its own loads."""
     network, recorded = gv.load(name), Recording(5)
-    release(split(network), plan, noise=recorded, workshop=Workshop)
+    release(split(network), plan, noise=recorded, workshop=Workshop, profile=profile(network))
     made = []
     for number, secret in enumerate((network, other_secret(network, *groups))):
         book = gv.Ledger.open(tmp_path / f"{number}.db")
-        result = release(split(secret), plan, book, FixedNoise(recorded.outcomes), workshop=Workshop)
+        result = release(split(secret), plan, book, FixedNoise(recorded.outcomes), workshop=Workshop,
+                         profile=profile(secret))  # fmt: skip
         made.append(bundle_bytes(result.write(tmp_path / f"out{number}")))
     return made
 
@@ -97,6 +104,16 @@ def test_non_interference_over_all_groups(tmp_path: Path, name: str, alpha: floa
     """Two secrets that differ in every number there is, the same noisy values and answers: every byte is the same."""
     plan = gv.Plan(1.0, alpha, 0.05, protect="all", ratings=ratings, unattended=True)
     one, other = bundles(tmp_path, tuple(Group), plan, name)
+    assert one == other
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_non_interference_over_a_horizon(tmp_path: Path, public: bool) -> None:
+    """Factors of a profile are public to a few digits: the others would tell which loads they are ratios of."""
+    scales = np.array([0.8, 0.913, 1.0])
+    each = scales[:, None] * (np.linspace(0.95, 1.05, 14) if public else np.ones(14))
+    plan = gv.Plan(1.0, 0.1, 0.2, protect="loads,lines", shape_public=public, steps=2, cost="derived", totals="derived")
+    one, other = bundles(tmp_path, (Group.LOADS,), plan, profile=lambda network: scaled(network.grid, each))
     assert one == other
 
 
@@ -432,7 +449,7 @@ def test_a_ledger_has_an_account_for_every_element(tmp_path: Path) -> None:
     found = book.accounts(book.assets("", names))
     assert np.allclose(found.spent, 1.0)
     alone = gv.Plan(1.0, 0.2, 0.05, protect="loads")
-    release(split(network), alone, book, PretendExact(5), workshop=Workshop)
+    release(split(network), alone, book, PretendExact(5), workshop=Workshop, confirmed=True)
     again = book.accounts(book.assets("", names))
     touched = np.array([one.startswith("load ") for one in names])
     assert np.allclose(again.spent[touched], 2.0) and np.allclose(again.spent[~touched], 1.0)
@@ -466,6 +483,9 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "format 5": lambda m: m.update(format="gridveil-release-5"),
     "a smaller part": lambda m: m["privacy"]["parts"]["totals"].update(epsilon=0.01, loss=0.01),
     "no part": lambda m: m["privacy"]["parts"].pop("totals"),
+    "an alpha that is not the smallest": lambda m: m["protection"]["groups"].update(loads=0.1),
+    "an alpha beyond all": lambda m: m["protection"]["groups"].update(loads=1e6),
+    "a shape without a profile": lambda m: m["protection"].update(shape_public=True),
     "fewer words": lambda m: m["not_protected"].pop(),
 }
 
@@ -513,6 +533,9 @@ def test_verify_finds_forgeries_of_a_joint_release(made_bundle: Path, tmp_path: 
         ({"cost_share": 0.95}, "leave none"),
         ({"totals": "declared", "unattended": True}, "declares nothing"),
         ({"protect": ""}, "nothing is protected"),
+        ({"protect": "loads", "classes": True}, "cost classes"),
+        ({"protect": "ratings", "ratings": "with-impedance"}, "only if both are protected"),
+        ({"protect": "lines,limits", "shape_public": True}, "shape of a profile is public anyway"),
     ],
 )
 def test_plans_that_make_no_sense_are_refused(changes: dict[str, Any], words: str) -> None:
@@ -530,6 +553,16 @@ def test_networks_that_have_nothing_to_protect_are_refused() -> None:
         ("ratings", with_numbers(grid, {"rating": np.full(grid.n_line, np.inf)}), "none to protect"),
         ("costs", replace(grid, cost_p=CostCurves.zero(grid.n_generator)), "no unit has a cost"),
         ("costs", replace(grid, cost_q=grid.cost_p), "reactive power"),
+        (
+            "limits",
+            replace(
+                grid,
+                cost_p=CostCurves(
+                    grid.cost_p.polynomial, np.array([0, 0]), np.array([1.0, 2.0]), np.array([0.0, -1.0])
+                ),
+            ),
+            "breakpoints",
+        ),
     ):
         with pytest.raises(ReleaseError, match=words):
             check_network(replace(PLAN, protect=group), other)
@@ -559,6 +592,28 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert dry.exit_code == 0 and json.loads(dry.stdout)["loss"] == pytest.approx(1.0)
     wrong = runner.invoke(app, ["release", "case14", "--protect", "loads", "--published-total", "demand", "--dry-run"])
     assert wrong.exit_code != 0 and "demand=6254" in wrong.output
+
+
+def test_what_one_release_bares_others_say(tmp_path: Path) -> None:
+    """What an earlier release left as it is, or protected, is said and asked about before anything is charged."""
+    network = split(gv.load("case14"))
+    book = gv.Ledger.open(tmp_path / "l.db")
+    release(network, gv.Plan(1.0, 0.1, 0.05), book, PretendExact(1), workshop=Workshop)
+    made = release(network, gv.Plan(1.0, 0.1, 0.05, protect="lines,loads"), book, PretendExact(2), workshop=Workshop,
+                   confirmed=True)  # fmt: skip
+    assert "loads, published as they are by an earlier release" in made.manifest.privacy.given_before
+    assert verify(made.write(tmp_path / "out")).passed
+    with pytest.raises(PrivacyError, match="impedances and charging of lines would be published"):
+        release(network, gv.Plan(1.0, 0.1, 0.05, protect="loads"), book, PretendExact(3), workshop=Workshop)
+
+
+def test_units_without_a_limit_are_no_part_of_a_capacity() -> None:
+    network = gv.load("case14")
+    units = network.grid.generators
+    network = Network(with_numbers(network.grid, {"pmax": np.where(np.arange(len(units.pmax)) == 0, np.inf, units.pmax)}),
+                      network.lines)  # fmt: skip
+    made = release(split(network), gv.Plan(1.0, 0.1, 0.05, protect="limits"), noise=SeededNoise(3), workshop=Workshop)
+    assert made.certificate.passed and np.isinf(made.network.grid.generators.pmax[0])
 
 
 def test_what_stays_public_follows_from_the_plan() -> None:

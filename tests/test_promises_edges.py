@@ -420,7 +420,7 @@ def test_nothing_is_noised_to_nothing() -> None:
 
 @pytest.mark.parametrize(("entries", "words"), [([3], "entry 3 of"), ([3, 5], "entries 3 and 5 of")])
 def test_a_failure_names_its_entries(entries: list[int], words: str) -> None:
-    purse = Purse(None, Assets("", ()), [Receipt(one, "h", 0.5, 1.0, (), None) for one in entries])
+    purse = Purse(None, Assets("", ()), None, [Receipt(one, "h", 0.5, 1.0, (), None) for one in entries])
     spent = told(purse, RepairFailed("why"))
     assert words in str(spent) and f"loss {0.5 * len(entries):g}" in str(spent)
     assert (spent.entries, spent.loss, spent.reason) == (tuple(entries), 0.5 * len(entries), "not repaired")

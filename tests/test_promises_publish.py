@@ -24,6 +24,7 @@ from gridveil.publish.costs import aimed_costs, aimed_losses, copper_plates, fus
 from gridveil.publish.describe import (
     EARLIER_CONDITIONS,
     LOST,
+    bared,
     distances,
     file_notes,
     given,
@@ -43,6 +44,7 @@ from gridveil.sealed.split import split
 from gridveil.wall.draw import Estimate
 from gridveil.wall.facts import Fact, FactKind, Source, declared, private_surcharge
 from gridveil.wall.mechanisms import mechanism_words
+from gridveil.wall.protection import Group, Protection
 
 PLAN = Plan(1.0, 0.1, 0.01)
 
@@ -186,13 +188,21 @@ def test_rounding_up_is_never_down_and_by_a_tenth_at_most(seed: int) -> None:
 
 def test_earlier_conditions_are_those_of_others_and_each_once() -> None:
     def entry(number: int, *given: str) -> Entry:
-        return Entry(number, "now", "charge", {"given": list(given)}, "h")
+        return Entry(number, "now", "charge", {"given": list(given), "mechanism": "log"}, "h")
 
     first, second, third = EARLIER_CONDITIONS[:3]
-    before = (entry(3, second, first), entry(5, second, third), Entry(7, "now", "charge", {}, "h"), entry(9, LOST))
+    before = (
+        entry(3, second, first),
+        entry(5, second, third),
+        Entry(7, "now", "charge", {"mechanism": "cost"}, "h"),
+        entry(9, LOST),
+    )
     receipts = [receipt(9), receipt(11, earlier=before)]
-    assert earlier_conditions(receipts) == [first, second, third]
-    assert earlier_conditions(receipts[:1]) == earlier_conditions([]) == []
+    lines, more = Protection({Group.LINES: 0.1}), Protection({Group.LINES: 0.1, Group.LOADS: 0.1})
+    assert earlier_conditions(receipts, lines) == [first, second, third]
+    assert earlier_conditions(receipts[:1], lines) == earlier_conditions([], lines) == []
+    # before groups could be chosen, all but lines were left as they are
+    assert earlier_conditions(receipts, more) == [first, second, third, bared(Group.LOADS)]
 
 
 COST = declared(FactKind.COST, 1, 12345.6)
@@ -202,11 +212,16 @@ def test_conditions_of_a_release() -> None:
     dispatch = "an optimal power flow at every used step"
     first = "optimal dispatch cost, declared to 4 digits, without noise"
     plan = replace(PLAN, cost="declared")
-    assert conditions(plan, [COST]) == {"given": [first, dispatch]}
-    assert conditions(PLAN, []) == {"given": [dispatch]}
-    assert (
-        conditions(replace(PLAN, unattended=True), []) == conditions(replace(PLAN, cost="derived"), []) == {"given": []}
-    )
+    bare = ["ratings", "loads", "limits", "costs"]
+    assert conditions(plan, [COST]) == {"given": [first, dispatch], "bare": bare}
+    assert conditions(PLAN, []) == {"given": [dispatch], "bare": bare}
+    nothing = {"given": [], "bare": bare}
+    assert conditions(replace(PLAN, unattended=True), []) == conditions(replace(PLAN, cost="derived"), []) == nothing
+    assert conditions(replace(PLAN, cost="derived", protect="loads,lines"), [])["bare"] == [
+        "ratings",
+        "limits",
+        "costs",
+    ]
 
 
 # ---- words ----

@@ -46,7 +46,7 @@ from gridveil.wall.codec import unpack
 from gridveil.wall.draw import Drawn
 from gridveil.wall.facts import Fact, FactKind, Source, in_order, private_surcharge
 from gridveil.wall.mechanisms import COST, JOINT, TOTALS, place
-from gridveil.wall.protection import Group
+from gridveil.wall.protection import EVERYTHING, Group, Protection
 
 DRAWN = "drawn from this original"
 GOES_ON = "all that is needed for the rest"
@@ -91,7 +91,8 @@ def _answers(
         return
     assets = ledger.assets(network.name, identities(network.grid, same_as, protection_of(record)))
     yield from _charged(record, history, charges, assets, network)
-    yield _totals(record, history, charges, assets)
+    everything = ledger.assets(network.name, identities(network.grid, same_as, EVERYTHING))
+    yield _totals(record, history, charges, assets, everything)
     yield _ended(history, charges[0])
     kept, totals, answer = _drawn(ledger, history, charges)
     plan = recorded_plan(kept.plan)
@@ -131,9 +132,11 @@ def _charge(entry: Entry) -> Charge:
     return Charge(said["loss"], said["alpha"], said["unit"], said["mechanism"])
 
 
-def _totals(record: Manifest, history: History, charges: Sequence[Entry], assets: Assets) -> Finding:
+def _totals(
+    record: Manifest, history: History, charges: Sequence[Entry], assets: Assets, everything: Assets
+) -> Finding:
     """Is what the network had spent, up to where, of which limit and on which conditions, as the ledger has it?"""
-    privacy, receipts = record.privacy, [_receipt(history, entry, assets) for entry in charges]
+    privacy, receipts = record.privacy, [_receipt(history, entry, assets, everything) for entry in charges]
     last = receipts[-1]
     wrong = []
     if not isclose(privacy.cumulative_loss or 0.0, total_spent(last, record.mechanism.name), rel_tol=1e-9):
@@ -144,7 +147,8 @@ def _totals(record: Manifest, history: History, charges: Sequence[Entry], assets
         wrong.append("cumulative_within")
     if privacy.limit != last.limit:
         wrong.append("limit")
-    if privacy.given_before != earlier_conditions(receipts):
+    protection = protection_of(record) or Protection({Group.LINES: 1.0})
+    if privacy.given_before != earlier_conditions(receipts, protection):
         wrong.append("given_before")
     answer = f"others by the ledger: {', '.join(wrong)}" if wrong else f"{last.cumulative:.6g} spent up to this release"
     return Finding("totals of the ledger", not wrong, answer)
@@ -157,12 +161,18 @@ def _ended(history: History, charge: Entry) -> Finding:
     return Finding("ended as a release", all(one["outcome"] == "released" for one in ends), said)
 
 
-def _receipt(history: History, entry: Entry, assets: Assets) -> Receipt:
+def _receipt(history: History, entry: Entry, assets: Assets, everything: Assets) -> Receipt:
     """What the ledger must have answered to a charge, by all that it had before."""
     before, charge = History([one for one in history.entries if one.number < entry.number]), _charge(entry)
     spent = before.accounts(assets, [charge])
     return Receipt(
-        entry.number, entry.hash, charge.loss, spent.largest, spent.within, spent.largest_limit, before.earlier(assets)
+        entry.number,
+        entry.hash,
+        charge.loss,
+        spent.largest,
+        spent.within,
+        spent.largest_limit,
+        before.earlier(everything),
     )
 
 
@@ -240,7 +250,7 @@ def _public(
     horizon = profile or base_profile(grid)
     names, used = network.bus_names if plan.keep_names else None, plan.used(len(horizon)).tolist()
     facts = tuple(one for one in record.public_inputs if one.source.conditional)
-    if kept.grid is not None and kept.factors is not None:
+    if kept.grid is not None:
         drawn = Drawn(kept.grid, kept.noisy)
         return joint_world(drawn, plan, facts + totals, profile, horizon, kept.factors, used, names)
     return Public(grid, plan, profile, horizon, used, names, kept.noisy, facts)

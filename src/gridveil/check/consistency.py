@@ -48,7 +48,7 @@ from gridveil.wall.facts import (
     private_total,
 )
 from gridveil.wall.mechanisms import COST, JOINT, SURCHARGE, TOTAL, TOTALS, mechanism_words, place
-from gridveil.wall.protection import Group
+from gridveil.wall.protection import LARGEST_ALPHA, Group, Protection, Ratings
 
 ASKED = {COST: SURCHARGE, TOTALS: TOTAL}
 """Units of what is asked for beside the draw."""
@@ -60,13 +60,25 @@ def foreign_manifest(grid: PublicGrid, record: Manifest, profile: Profile) -> li
     words, protection = mechanism_words(record.mechanism.name), protection_of(record)
     if (protection is None) is (words.name == JOINT) or (record.format == JOINT_FORMAT) is (protection is None):
         return ["a protection that is not that of its mechanism"]
-    if protection is not None and protection.only_lines:
-        return ["a protection that is not that of its mechanism"]
+    if protection is not None and _foreign_protection(record, protection):
+        return ["a protection that no plan has"]
     if record.unprotected_lines != unprotected_lines(words, grid, protection):
         faults.append("unprotected lines that are not those of its mechanism")
     faults += _foreign_facts(record, profile)
     faults = faults or [*_foreign_privacy(grid, record), *_foreign_answer(grid, record, profile)]
     return faults or _foreign_steps(grid, record, profile)
+
+
+def _foreign_protection(record: Manifest, protection: Protection) -> bool:
+    """Groups, α and ways of taking them that contradict each other."""
+    alphas = list(protection.alpha.values())
+    unfit = protection.only_lines or record.privacy.alpha != min(alphas) or max(alphas) > LARGEST_ALPHA
+    unfit |= protection.classes and Group.COSTS not in protection
+    both = Group.LINES in protection and Group.RATINGS in protection
+    unfit |= protection.ratings is Ratings.WITH_IMPEDANCE and not both
+    unfit |= shape_public(record) and (record.horizon is None or Group.LOADS not in protection)
+    declared = any(one.kind.total and one.source is Source.DECLARED for one in record.public_inputs)
+    return bool(unfit or (declared and not record.attended))
 
 
 def _foreign_privacy(grid: PublicGrid, record: Manifest) -> list[str]:

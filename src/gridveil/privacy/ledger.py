@@ -148,11 +148,13 @@ class Ledger:
         then: Sequence[Charge] = (),
         *,
         binding: bool = True,
+        related: Assets | None = None,
     ) -> Receipt:
         """Write a charge and return when it is on disk; refuse it if an asset would exceed its limit.
 
         `then` are charges that may follow it: it is refused if there is no room for them too. What was spent long ago
-        is taken over whatever the limits say: they are not `binding` then.
+        is taken over whatever the limits say: they are not `binding` then. The receipt lists earlier charges of
+        `related` assets, unless there are none but the network's.
         """
         if not all(isfinite(value) and value > 0 for value in (charge.loss, charge.alpha)):
             raise LedgerError(f"a loss of {charge.loss} at α = {charge.alpha} cannot be charged; both must be positive")
@@ -168,7 +170,7 @@ class Ledger:
                 entry = self._chain.append(connection, "charge", body)
                 receipt = Receipt(
                     entry.number, entry.hash, charge.loss, with_this.largest, with_this.within, with_this.largest_limit,
-                    history.earlier(network),
+                    history.earlier(related or network),
                 )  # fmt: skip
         except Unanchored as failure:
             if receipt is None:

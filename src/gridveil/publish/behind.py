@@ -85,7 +85,7 @@ def joint_world(
     facts: tuple[Fact, ...],
     profile: Profile | None,
     horizon: Profile,
-    factors: tuple[FloatArray, FloatArray],
+    factors: tuple[FloatArray, FloatArray] | None,
     used: Sequence[int],
     names: tuple[str, ...] | None,
 ) -> Public:
@@ -94,10 +94,15 @@ def joint_world(
         facts += derived_totals(drawn, plan)
     totals = [one for one in facts if one.kind.total]
     world = settled(drawn, totals)
-    steps = shaped(world.grid, horizon, factors)
+    steps = horizon if factors is None else shaped(world.grid, horizon, factors)
     pairs = zip(used, plates(world.grid, steps, used), strict=True)
     facts += tuple(Fact(FactKind.MERIT, int(steps.step[index]), value, Source.DERIVED) for index, value in pairs)
     return Public(world.grid, plan, None if profile is None else steps, steps, used, names, world.lines, facts)
+
+
+def merits(facts: Sequence[Fact]) -> list[float]:
+    """The merit-order cost of every used step of a joint release."""
+    return [one.value for one in facts if one.kind is FactKind.MERIT and one.step is not None]
 
 
 def repaired(

@@ -45,10 +45,18 @@ UNSAID = "optimal dispatch cost, declared or published by an earlier version"
 LOST = "whatever releases were conditional on whose entries the ledger has lost"
 """What the ledger says (`privacy/`), which what strangers run must not load."""
 SEVERAL = " of several steps"
+
+
+def bared(group: Group) -> str:
+    """That an earlier release published what is protected now."""
+    return f"{GROUP_WORDS[group]}, published as they are by an earlier release"
+
+
 EARLIER_CONDITIONS = (
     *(_condition(kind, source, many) for kind in (FactKind.COST, FactKind.LOSSES, FactKind.UNUSED_COST)
       for source in (Source.PUBLISHED, Source.DECLARED) for many in ("", SEVERAL)),
     *(_condition(kind, source, "") for kind in TOTALS for source in (Source.PUBLISHED, Source.DECLARED)),
+    *(bared(group) for group in Group),
     NEEDS_DISPATCH,
     UNSAID,
     LOST,
@@ -158,6 +166,12 @@ def stays_public(
     if needs_dispatch(source, attended=attended):
         stated.append(DISPATCH)
     cost = parts.cost if parts is not None else None
+    if parts is not None and (totals := totals_part(parts)) is not None:
+        stated.append(
+            f"large shares: an element whose change moves the logarithms of totals by more than "
+            f"{100 * totals.reach:g} % together is protected less, by a further loss of {totals.epsilon:.6g} for every "
+            f"{100 * totals.reach:g} %"
+        )
     if cost is not None and cost.asked:
         stated.append(
             f"bottlenecks: a corridor whose change moves the dispatch cost by more than {100 * cost.reach:g} % is "
@@ -184,8 +198,8 @@ def _left_public(protection: Protection, *, shape_public: bool) -> list[str]:
         stated.append("ratings that were made from impedances give them away, as far as they are known")
     if Group.COSTS in protection and not protection.classes:
         stated.append("a cost curve that many units share, which their noisy curves tell together")
-    if Group.COSTS in protection:
-        stated.append("where the pieces of piecewise costs meet")
+    if Group.COSTS in protection and protection.classes:
+        stated.append("which units, of whatever buses, have equal cost curves")
     if shape_public:
         stated.append("the shape of the profile, bus by bus: how each load moves over the steps")
     return stated

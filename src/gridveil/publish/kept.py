@@ -26,7 +26,7 @@ class KeptDraw:
 
 def kept_draw(drawn: Drawn, plan: Plan, *, profile: bool, factors: tuple[FloatArray, FloatArray] | None) -> KeptDraw:
     """What is kept of a draw."""
-    if factors is None:
+    if not plan.joint:
         return KeptDraw(drawn.lines, plan_record(plan), profile)
     return KeptDraw(drawn.lines, plan_record(plan), profile, drawn.grid, drawn.outcome, factors)
 

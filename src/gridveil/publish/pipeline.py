@@ -20,7 +20,7 @@ from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.process.cores import core_dumps_off
 from gridveil.publish.asking import Asking
-from gridveil.publish.behind import Progress, Public, Shop, finished, joint_world, repaired
+from gridveil.publish.behind import Progress, Public, Shop, finished, joint_world, merits, repaired
 from gridveil.publish.costs import check_scale, copper_plates
 from gridveil.publish.elements import SameAs, identities
 from gridveil.publish.kept import kept_draw
@@ -30,7 +30,7 @@ from gridveil.publish.record import check_clock, conditions
 from gridveil.publish.refuse import check_network
 from gridveil.publish.release import Release
 from gridveil.publish.spending import Purse, spending
-from gridveil.publish.worlds import shape
+from gridveil.publish.worlds import shape, shaped
 from gridveil.repair.child import ChildWorkshop
 from gridveil.repair.unused import Hands, alone
 from gridveil.sealed.facts import Truth
@@ -39,7 +39,7 @@ from gridveil.sealed.split import SecretNetwork
 from gridveil.wall.codec import pack
 from gridveil.wall.draw import Drawn
 from gridveil.wall.facts import Fact, FactKind, Source
-from gridveil.wall.protection import Group
+from gridveil.wall.protection import EVERYTHING, Group
 
 Workshops = Callable[[], Shop]
 
@@ -73,27 +73,24 @@ def release(
     grid = network.grid
     check_network(plan, grid)
     noise = noise or ExactNoise()
-    horizon = _horizon(grid, profile)
+    horizon = _horizon(grid, plan, profile)
     used = plan.used(len(horizon)).tolist()
     plates = _plates(grid, plan, horizon, used)
-    open_shape = plan.shape_public or Group.LOADS not in plan.protection
-    factors = shape(grid, horizon, public=open_shape) if plan.joint else None
+    factors = None
+    if Group.LOADS in plan.protection:
+        factors = shape(grid, horizon, public=plan.shape_public)
+        horizon = shaped(grid, horizon, factors)
     book = (ledger or Ledger.open()) if noise.private else None
     if book is not None:
         preview(network, plan, book, same_as=same_as).require(confirmed=confirmed)
     truth = Truth(network, horizon, used)
     unused = Truth(network, horizon, sorted(set(range(len(horizon))) - set(used)))
-    if plan.source is not Source.DERIVED and not plan.unattended:
-        progress("solving the original")
-        truth.require_optima()
-        if plan.declare_unused:
-            unused.require_optima()
+    _require_optima(plan, truth, unused, progress)
     facts = _stated(plan, horizon, used, truth, unused)
     check_scale(plan.share, [one.value for one in facts if one.kind is FactKind.COST])
     loss = draw_loss(network, plan)
     first, *later = charges(plan, loss)
-    touched = identities(grid, same_as, plan.protection)
-    purse = Purse(book, book.assets(network.name, touched) if book else Assets("", ()))
+    purse = _purse(book, network, plan, same_as)
     asking = Asking(truth, plan, noise, purse, later, progress)
     check_clock()
     noise.prepare()
@@ -108,11 +105,11 @@ def release(
         totals = asking.totals()
         # ════════ wall: below, the secret is seen by `asking` alone, whose answers are paid for and noised ════════
         names = network.bus_names if plan.keep_names else None
-        if factors is None:
-            public = Public(grid, plan, profile, horizon, used, names, drawn.lines, facts)
-        else:
+        if plan.joint:
             public = joint_world(drawn, plan, facts + totals, profile, horizon, factors, used, names)
-            plates = [one.value for one in public.facts if one.kind is FactKind.MERIT and one.step is not None]
+            plates = merits(public.facts)
+        else:
+            public = Public(grid, plan, profile, horizon, used, names, drawn.lines, facts)
         begun = shop.begin(public.grid, public.noisy, plan.fidelity, partial(_so_far, progress))
         public, result = repaired(public, begun, plates, partial(asking.cost, plates), progress)
         progress("certifying what is written")
@@ -123,10 +120,33 @@ def release(
     return made
 
 
-def _horizon(grid: PublicGrid, profile: Profile | None) -> Profile:
+def _horizon(grid: PublicGrid, plan: Plan, profile: Profile | None) -> Profile:
+    if profile is not None and plan.unattended and Group.LOADS in plan.protection:
+        raise ReleaseError(
+            "an unattended release with protected loads takes no profile: whether it fits the loads would be told by a "
+            "refusal"
+        )
     if profile is not None and profile.pd.shape[1] != grid.n_bus:
         raise ReleaseError(f"the profile has {profile.pd.shape[1]} buses, the network {grid.n_bus}; make one for it")
     return profile or base_profile(grid)
+
+
+def _purse(book: Ledger | None, network: SecretNetwork, plan: Plan, same_as: SameAs | None) -> Purse:
+    """Charges the elements that the plan protects; what was released before is asked for of all that there are."""
+    if book is None:
+        return Purse(None, Assets("", ()))
+    touched, all_there = (identities(network.grid, same_as, one) for one in (plan.protection, EVERYTHING))
+    return Purse(book, book.assets(network.name, touched), book.assets(network.name, all_there))
+
+
+def _require_optima(plan: Plan, truth: Truth, unused: Truth, progress: Progress) -> None:
+    """The operator's own question; an unattended release leaves it out, and a derived cost does not need it."""
+    if plan.source is Source.DERIVED or plan.unattended:
+        return
+    progress("solving the original")
+    truth.require_optima()
+    if plan.declare_unused:
+        unused.require_optima()
 
 
 def _plates(grid: PublicGrid, plan: Plan, horizon: Profile, used: Sequence[int]) -> list[float]:

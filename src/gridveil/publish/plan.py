@@ -24,7 +24,7 @@ from gridveil.wall.facts import (
     Source,
 )
 from gridveil.wall.mechanisms import JOINT, PUBLISHED, RELATIVE, MechanismWords, mechanism_words
-from gridveil.wall.protection import Group, Protection, Ratings, group
+from gridveil.wall.protection import LARGEST_ALPHA, Group, Protection, Ratings, group
 from gridveil.wall.target import EFFORT, LEAST_EFFORT, Target
 
 MOST = 1e6
@@ -99,7 +99,7 @@ class Plan:
             )
         for alpha in (float(self.alpha), *self.protection.alpha.values()):
             require_positive("alpha", alpha)
-            if self.words.unit == RELATIVE and alpha > 10:
+            if self.words.unit == RELATIVE and alpha > LARGEST_ALPHA:
                 raise PrivacyError(
                     f"alpha = {alpha:g} is relative for the mechanism '{self.mechanism}' (0.1 is ten per cent); "
                     "such a change is no protection but noise, give a value of 10 or less"
@@ -148,6 +148,13 @@ class Plan:
         object.__setattr__(self, "alphas", {str(one): given[one] for one in Group if one in given} or None)
 
     def _check_totals(self) -> None:
+        groups = self.protect or ()
+        if self.classes and Group.COSTS not in groups:
+            raise PrivacyError("cost classes are those of protected costs; protect costs, or leave --cost-classes out")
+        if self.ratings == Ratings.WITH_IMPEDANCE and not {Group.LINES, Group.RATINGS} <= set(groups):
+            raise PrivacyError("ratings move with impedances only if both are protected; protect them, or leave it out")
+        if self.shape_public and Group.LOADS not in groups:
+            raise PrivacyError("the shape of a profile is public anyway, unless loads are protected; leave it out")
         if self.totals not in tuple(Source):
             raise ReleaseError(f"there is no source '{self.totals}' of totals; choose {', '.join(Source)}")
         if not 0 <= self.room < 0.5:

@@ -17,6 +17,7 @@ from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import SecretNetwork
 from gridveil.wall.facts import Source
 from gridveil.wall.mechanisms import COST, RELATIVE, SURCHARGE, TOTAL, TOTALS
+from gridveil.wall.protection import EVERYTHING, GROUP_WORDS, Group
 
 LARGE_EPSILON = 10.0
 LARGE_ALPHA = 1.0
@@ -80,7 +81,8 @@ def preview(network: SecretNetwork, plan: Plan, ledger: Ledger | None, *, same_a
         [one.mechanism for one in after.within], attended=not plan.unattended,
         protection=plan.protection if plan.joint else None, shape_public=plan.shape_public,
     )  # fmt: skip
-    questions = _questions(plan, before, after, namesake)
+    opened = () if ledger is None else _opened(plan, ledger, network, same_as)
+    questions = (*_questions(plan, before, after, namesake), *opened)
     return Preview(tuple(due), before, after, tuple(public), questions, _impossible(plan))
 
 
@@ -99,8 +101,9 @@ def _questions(plan: Plan, before: Accounts, after: Accounts, namesake: Assets |
     found = []
     if plan.epsilon > LARGE_EPSILON:
         found.append(f"epsilon = {plan.epsilon:g} protects hardly anything")
-    if plan.words.unit == RELATIVE and float(plan.alpha) > LARGE_ALPHA:
-        found.append(f"alpha = {float(plan.alpha):g} means {100 * float(plan.alpha):g} per cent")
+    largest = max(plan.protection.alpha.values())
+    if plan.words.unit == RELATIVE and largest > LARGE_ALPHA:
+        found.append(f"alpha = {largest:g} means {100 * largest:g} per cent")
     if 0 < 2 * before.largest * (1 + 1e-9) < after.largest:
         found.append(f"what the network has spent more than doubles, from {before.largest:.6g} to {after.largest:.6g}")
     if namesake is not None:
@@ -109,6 +112,20 @@ def _questions(plan: Plan, before: Accounts, after: Accounts, namesake: Assets |
             "does not have: lines of other buses have accounts of their own (if buses were renumbered, give --same-as)"
         )
     return tuple(found)
+
+
+def _opened(plan: Plan, ledger: Ledger, network: SecretNetwork, same_as: SameAs | None) -> list[str]:
+    """Groups that an earlier release protected and this one would publish as they are."""
+    everything = ledger.assets(network.name, identities(network.grid, same_as, EVERYTHING))
+    charges = [entry for entry in ledger.history().earlier(everything) if entry.kind == "charge"]
+    drawn = [entry.details for entry in charges if entry.details["mechanism"] not in (COST, TOTALS)]
+    usual = [group for group in Group if group is not Group.LINES]
+    kept = {group for details in drawn for group in Group if group not in details.get("bare", usual)}
+    return [
+        f"{GROUP_WORDS[group]} would be published as they are, which an earlier release of this network protected"
+        for group in Group
+        if group in kept and group not in plan.protection
+    ]
 
 
 def _impossible(plan: Plan) -> str | None:

@@ -15,11 +15,13 @@ from msgspec import UNSET, UnsetType, convert
 from gridveil.errors import ReleaseError
 from gridveil.grid import PublicGrid
 from gridveil.grid.profile import Profile
+from gridveil.privacy.chain import Entry
 from gridveil.privacy.ledger import Receipt
 from gridveil.privacy.noise import Noise
 from gridveil.publish.describe import (
     NEEDS_DISPATCH,
     RESEARCH,
+    bared,
     given,
     known_conditions,
     needs_dispatch,
@@ -50,7 +52,8 @@ from gridveil.publish.manifest import (
 from gridveil.publish.plan import Plan
 from gridveil.wall.draw import SIGNIFICANT, Repair
 from gridveil.wall.facts import Fact, FactKind, Source, in_order
-from gridveil.wall.mechanisms import place
+from gridveil.wall.mechanisms import COST, TOTALS, place
+from gridveil.wall.protection import Group, Protection
 
 
 def make_manifest(
@@ -69,7 +72,7 @@ def make_manifest(
     words, last = plan.words, receipts[-1] if receipts else None
     parts = spent_parts(plan, loss, asked=any(one.kind is FactKind.SURCHARGE for one in facts))
     within = sorted(last.within, key=lambda one: place(one.mechanism)) if last else []
-    before = earlier_conditions(receipts)
+    before = earlier_conditions(receipts, plan.protection)
     used = [fact.step for fact in facts if fact.kind is FactKind.COST and fact.step is not None]
     return Manifest(
         format=JOINT_FORMAT if plan.joint else FORMAT,
@@ -115,7 +118,7 @@ def make_manifest(
             [one.mechanism for one in within],
             attended=not plan.unattended,
             protection=plan.protection if plan.joint else None,
-            shape_public=plan.shape_public,
+            shape_public=plan.shape_public and profile is not None,
         ),
         unprotected_lines=unprotected_lines(words, grid, plan.protection),
         scrubbed=scrubbed(names_kept=plan.keep_names),
@@ -123,15 +126,17 @@ def make_manifest(
         software=_software(),
         public_key=None,
         sha256=Digests(),
-        protection=_protection(plan),
+        protection=_protection(plan, profile),
     )
 
 
-def _protection(plan: Plan) -> ProtectionRecord | UnsetType:
+def _protection(plan: Plan, profile: Profile | None) -> ProtectionRecord | UnsetType:
     if not plan.joint:
         return UNSET
     chosen = plan.protection
-    return ProtectionRecord(dict(chosen.alpha), chosen.ratings, chosen.classes, plan.room, plan.shape_public)
+    return ProtectionRecord(
+        dict(chosen.alpha), chosen.ratings, chosen.classes, plan.room, plan.shape_public and profile is not None
+    )
 
 
 def check_clock() -> None:
@@ -150,14 +155,25 @@ def conditions(plan: Plan, facts: Sequence[Fact]) -> dict[str, list[str]]:
     words = given(facts)
     if needs_dispatch(plan.source, attended=not plan.unattended):
         words.append(NEEDS_DISPATCH)
-    return {"given": words}
+    bare = [str(group) for group in Group if group not in plan.protection]
+    return {"given": words, "bare": bare}
 
 
-def earlier_conditions(receipts: Sequence[Receipt]) -> list[str]:
-    """Conditions of earlier releases of the network."""
+def earlier_conditions(receipts: Sequence[Receipt], protection: Protection) -> list[str]:
+    """Conditions of earlier releases of the network; and what is protected now that one of them left as it is."""
     own = {one.entry for one in receipts}
     charges = [entry for entry in (receipts[-1].earlier if receipts else ()) if entry.number not in own]
-    return known_conditions(words for entry in charges for words in entry.details.get("given", []))
+    found = [words for entry in charges for words in entry.details.get("given", [])]
+    bare = {group for entry in charges if entry.kind == "charge" for group in _bare(entry)}
+    return known_conditions([*found, *(bared(group) for group in Group if group in bare and group in protection)])
+
+
+def _bare(entry: Entry) -> Sequence[str]:
+    """Groups that a release left as they are; before they could be chosen, all but lines. Questions left none."""
+    if entry.details["mechanism"] in (COST, TOTALS):
+        return ()
+    stated: Sequence[str] = entry.details.get("bare", [group for group in Group if group is not Group.LINES])
+    return stated
 
 
 def spent_parts(plan: Plan, loss: float, *, asked: bool) -> Parts:

@@ -26,6 +26,11 @@ def check_network(plan: Plan, grid: PublicGrid) -> None:
         raise ReleaseError("no unit gives power, so that there is no capacity to protect; leave limits out")
     if Group.RATINGS in groups and not np.any(np.isfinite(grid.lines.rating)):
         raise ReleaseError("no line has a rating, so that there is none to protect; leave ratings out")
+    if len(grid.cost_p.segment_generator) and (Group.COSTS in groups or Group.LIMITS in groups):
+        raise ReleaseError(
+            "piecewise costs have breakpoints, which tell limits and prices as they are: give polynomial costs, or "
+            "leave limits and costs out of what is protected"
+        )
     if Group.COSTS in groups:
         if np.any(grid.cost_q.polynomial != 0) or len(grid.cost_q.segment_generator):
             raise ReleaseError("costs of reactive power cannot be protected; take them out, or leave costs out")

@@ -17,10 +17,12 @@ RELEASED, FAILED = "released", "failed"
 
 @dataclass(eq=False)
 class Purse:
-    """Pays for draws: nothing is drawn that is not charged on disk. Seeded noise protects nothing and costs nothing."""
+    """Pays for draws: nothing is drawn that is not charged on disk. Earlier releases are those of `related` assets.
+    Seeded noise protects nothing and costs nothing."""
 
     ledger: Ledger | None
     network: Assets
+    related: Assets | None = None
     receipts: list[Receipt] = field(default_factory=list)
 
     def pay(self, charge: Charge, details: dict[str, Any] | None = None, then: Sequence[Charge] = ()) -> None:
@@ -29,7 +31,7 @@ class Purse:
             return
         with deferring():  # between the disk and the receipt nothing may come
             try:
-                self.receipts.append(self.ledger.charge(self.network, charge, details, then))
+                self.receipts.append(self.ledger.charge(self.network, charge, details, then, related=self.related))
             except Charged as failure:
                 self.receipts.append(failure.receipt)
                 raise

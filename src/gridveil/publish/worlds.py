@@ -19,11 +19,13 @@ from gridveil.grid.profile import Profile
 from gridveil.publish.plan import Plan
 from gridveil.repair.judge import HEADROOM
 from gridveil.repair.level import scaled_grid
-from gridveil.repair.moving import to_totals, written
-from gridveil.wall.draw import Drawn, Moving, Repair
+from gridveil.repair.moving import finite_sum, to_totals, written
+from gridveil.wall.draw import Drawn, Repair
 from gridveil.wall.facts import Fact, FactKind, Source
 from gridveil.wall.protection import Group
 
+SCALE_DIGITS, SHAPE_DIGITS = 6, 3
+"""Of a scale that all loads share, and of a factor of each."""
 LEAST_MEAN = 0.2
 """Of 1 − b²: for larger noise the mean of e^Lap(b) says nothing, or does not exist."""
 
@@ -34,7 +36,7 @@ def derived_totals(drawn: Drawn, plan: Plan) -> tuple[Fact, ...]:
     demand = float(grid.buses.pd.sum())
     raw = {
         FactKind.DEMAND: (Group.LOADS, demand * grid.base_mva),
-        FactKind.CAPACITY: (Group.LIMITS, float(grid.generators.pmax.sum()) * grid.base_mva),
+        FactKind.CAPACITY: (Group.LIMITS, finite_sum(grid.generators.pmax) * grid.base_mva),
         FactKind.MERIT: (Group.COSTS, 0.0),
     }
     found = list[Fact]()
@@ -91,31 +93,33 @@ def plates(grid: PublicGrid, profile: Profile, used: Sequence[int]) -> list[floa
 
 
 def shape(grid: PublicGrid, profile: Profile, *, public: bool) -> tuple[FloatArray, FloatArray]:
-    """What loads are multiplied by at every step: public, and the same for all of them unless said otherwise."""
-    result = []
-    for values, base in ((profile.pd, grid.buses.pd), (profile.qd, grid.buses.qd)):
+    """What protected loads are multiplied by at every step, which is public: one number for all of them, to six digits,
+    or one for each, to three, if that is said to be. More digits would tell of which loads they are ratios."""
+    found, bases = [], (grid.buses.pd, grid.buses.qd)
+    for values, base in zip((profile.pd, profile.qd), bases, strict=True):
         if np.any((base == 0) & np.any(values != 0, axis=0)):
             raise ReleaseError(
                 "the profile has demand at a bus that has none in the network; give the network a load there, so that "
                 "it can be protected. Nothing was charged"
             )
-        result.append(np.where(base != 0, values / np.where(base != 0, base, 1.0), 1.0))
-    alike = all(np.allclose(one, _one_each(one, base), rtol=1e-9)
-                for one, base in zip(result, (grid.buses.pd, grid.buses.qd), strict=True))  # fmt: skip
-    if not (public or alike):
+        found.append(np.where(base != 0, values / np.where(base != 0, base, 1.0), 1.0))
+    if public:
+        return _rounded(found[0], SHAPE_DIGITS), _rounded(found[1], SHAPE_DIGITS)
+    there = np.concatenate([one[:, base != 0] for one, base in zip(found, bases, strict=True)], axis=1)
+    middle = np.median(there, axis=1, keepdims=True) if there.shape[1] else np.ones((len(profile), 1))
+    scale = _rounded(middle, SCALE_DIGITS)
+    if not np.allclose(there, scale, rtol=10.0 ** (1 - SCALE_DIGITS), atol=0.0):
         raise ReleaseError(
             "the profile moves each load for itself: its shape says of a protected load when it is large. Give a "
             "profile of the columns step and scale, or say that the shape is public (--shape-public). Nothing was "
             "charged"
         )
-    return result[0], result[1]
+    both = np.broadcast_to(scale, profile.pd.shape)
+    return both.copy(), both.copy()
 
 
-def _one_each(values: FloatArray, base: FloatArray) -> FloatArray:
-    """At every step, what the first load is multiplied by; 1 where there is none."""
-    first = np.flatnonzero(base)
-    column = values[:, first[:1]] if len(first) else np.ones((len(values), 1))
-    return np.where(base != 0, column, 1.0)
+def _rounded(values: FloatArray, digits: int) -> FloatArray:
+    return np.array([float(f"{value:.{digits - 1}e}") for value in values.ravel().tolist()]).reshape(values.shape)
 
 
 def shaped(grid: PublicGrid, profile: Profile, factors: tuple[FloatArray, FloatArray]) -> Profile:
@@ -131,8 +135,3 @@ def released(drawn: PublicGrid, profile: Profile, result: Repair) -> Profile:
         for then, value in ((drawn.buses.pd, now.pd), (drawn.buses.qd, now.qd))
     ]
     return Profile(profile.step, profile.pd * ratios[0], profile.qd * ratios[1])
-
-
-def moves(moving: Moving | None, name: str) -> bool:
-    """Does a quantity move?"""
-    return moving is not None and len(moving.table.rows(name)) > 0

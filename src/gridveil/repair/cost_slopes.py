@@ -44,7 +44,8 @@ def _others(moving: Moving, network: Network, optimum: Solution) -> FloatArray:
         (moving.capacity, LIMITS, network.grid.generators.pmax),
     ):
         if total is not None:
-            scaled, share = size > 0, np.where(size > 0, size, 0.0)
+            scaled = (size > 0) & np.isfinite(size)
+            share = np.where(scaled, size, 0.0)
             pull = sum(float(found[name][scaled].sum()) for name in names)
             found[names[0]] = found[names[0]] - pull * share / max(float(share.sum()), 1e-12)
     for name in NAMES:

@@ -102,7 +102,7 @@ def _shown_totals(kept: Kept) -> dict[FactKind, float]:
 def _judge_totals(grid: PublicGrid, kept: Kept) -> list[Check]:
     made, base = grid.generators, grid.base_mva
     demand = float(grid.buses.pd.sum())
-    have = {FactKind.DEMAND: demand * base, FactKind.CAPACITY: float(made.pmax.sum()) * base}
+    have = {FactKind.DEMAND: demand * base, FactKind.CAPACITY: float(made.pmax[np.isfinite(made.pmax)].sum()) * base}
     least = HEADROOM * (demand + float(grid.buses.gs.sum())) * base
     away = [
         abs(have[kind] / (max(value, least) if kind is FactKind.CAPACITY and kept.single else value) - 1.0)

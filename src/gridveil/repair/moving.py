@@ -67,15 +67,21 @@ def to_totals(grid: PublicGrid, moving: Moving) -> PublicGrid:
         grid = with_numbers(grid, {"pd": grid.buses.pd * factor, "qd": grid.buses.qd * factor})
     if moving.capacity is not None:
         units = grid.generators
-        factor = np.where(units.pmax > 0, _factor(units.pmax, moving.capacity), 1.0)
+        giving = (units.pmax > 0) & np.isfinite(units.pmax)
+        factor = np.where(giving, _factor(units.pmax, moving.capacity), 1.0)
         grid = with_limits(grid, {name: getattr(units, name) * factor for name in LIMITS})
     return grid
 
 
 def _factor(values: FloatArray, total: float) -> float:
     """By which positive values are multiplied so that all sum up to a total."""
-    positive = float(values[values > 0].sum())
-    return (total - float(values[values < 0].sum())) / positive if positive > 0 else 1.0
+    positive = finite_sum(values[values > 0])
+    return (total - finite_sum(values[values < 0])) / positive if positive > 0 else 1.0
+
+
+def finite_sum(values: FloatArray) -> float:
+    """The sum of what is finite: a unit without a limit is no part of a capacity."""
+    return float(values[np.isfinite(values)].sum())
 
 
 def written(grid: PublicGrid, made: Table) -> PublicGrid:

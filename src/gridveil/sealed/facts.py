@@ -24,8 +24,8 @@ from gridveil.sealed.split import SecretNetwork
 from gridveil.wall.facts import HIGHEST, KIND_WORDS, Fact, FactKind, declared, private_surcharge, private_total
 
 NEGLIGIBLE = 1e-7
-MOST, LEAST = 1e6, 1e-3
-"""Per unit: where a generator without a limit ends. The least total (MW, or money)."""
+LEAST = 1e-3
+"""The least total (MW, or money)."""
 
 
 class Truth:
@@ -104,7 +104,7 @@ class Truth:
             merit = LEAST
         values = {
             FactKind.DEMAND: demand * grid.base_mva,
-            FactKind.CAPACITY: float(np.clip(grid.generators.pmax, -MOST, MOST).sum()) * grid.base_mva,
+            FactKind.CAPACITY: float(grid.generators.pmax[np.isfinite(grid.generators.pmax)].sum()) * grid.base_mva,
             FactKind.MERIT: merit,
         }
         return [max(values[kind], LEAST) for kind in kinds]

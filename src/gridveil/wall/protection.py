@@ -34,6 +34,10 @@ GROUP_WORDS = {
 }
 
 
+LARGEST_ALPHA = 10.0
+"""Relative: a larger change is no protection but noise."""
+
+
 class Element(StrEnum):
     """Whose numbers they are: what is one secret."""
 
@@ -111,6 +115,10 @@ class Protection:
     def only_lines(self) -> bool:
         """Is it what `log` protects?"""
         return self.groups == (Group.LINES,)
+
+
+EVERYTHING = Protection(dict.fromkeys(Group, 1.0))
+"""All groups: for who asks which elements there are."""
 
 
 def group(name: str) -> Group:

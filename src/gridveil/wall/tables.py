@@ -26,9 +26,7 @@ def line_structure(network: Network, protection: Protection) -> LogStructure:
 
 def equal_circuits(grid: PublicGrid) -> IntArray:
     """Circuit number of every line: the corridor, split where ratings differ at all."""
-    kinds = np.unique(grid.lines.rating, return_inverse=True)[1]
-    keys = np.stack([corridors(grid), kinds.reshape(-1)], axis=1) if grid.n_line else np.zeros((0, 2), np.int64)
-    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return _equal(corridors(grid), grid.lines.rating)
 
 
 def table(network: Network, protection: Protection) -> Table:
@@ -145,10 +143,9 @@ def _cost_part(grid: PublicGrid, *, classes: bool) -> _Part:
     values = cost_numbers(grid.cost_p)
     entry = np.flatnonzero(values)
     entry = entry[np.lexsort((order[entry], owner[entry]))]
-    curve = np.arange(grid.n_generator)
-    if classes:
-        curve = _alike(grid.n_generator, owner[entry], order[entry], values[entry])
-    own = np.unique(np.stack([curve[owner[entry]], order[entry]], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    within = np.zeros(grid.n_generator, np.int64) if classes else grid.generators.bus
+    curve = _alike(within, owner[entry], order[entry], values[entry])
+    own = _equal(curve[owner[entry]], order[entry])
     element = curve if classes else grid.generators.bus
     return _with_pivots(Group.COSTS, np.full(len(entry), PLACE["cost"]), entry, values[entry], own,
                         owner[entry], element[owner[entry]])  # fmt: skip
@@ -176,17 +173,21 @@ def _with_pivots(
 
 
 def _equal(*keys: FloatArray | IntArray) -> IntArray:
-    """A number for every row, the same where all keys are."""
-    codes = [np.unique(key, return_inverse=True)[1].reshape(-1) for key in keys]
-    if not len(codes[0]):
+    """A number for every row, the same where all keys are; by first appearance: an order of values would tell it."""
+    if not len(keys[0]):
         return np.zeros(0, np.int64)
-    return np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    codes = [np.unique(key, return_inverse=True)[1].reshape(-1) for key in keys]
+    _, first, found = np.unique(np.stack(codes, axis=1), axis=0, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[found.reshape(-1)]
 
 
-def _alike(count: int, owner: IntArray, order: IntArray, value: FloatArray) -> IntArray:
-    """Class of every unit: those whose curves have the same coefficients share one."""
-    curves: dict[tuple[tuple[int, float], ...], int] = {}
-    having: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+def _alike(within: IntArray, owner: IntArray, order: IntArray, value: FloatArray) -> IntArray:
+    """Class of every unit: those of one bus, or of one network, whose curves have the same coefficients share one."""
+    curves: dict[tuple[int, tuple[tuple[int, float], ...]], int] = {}
+    having: list[list[tuple[int, float]]] = [[] for _ in range(len(within))]
     for unit, place, number in zip(owner.tolist(), order.tolist(), value.tolist(), strict=True):
         having[unit].append((place, number))
-    return np.array([curves.setdefault(tuple(one), len(curves)) for one in having], dtype=np.int64)
+    keys = [(int(where), tuple(one)) for where, one in zip(within.tolist(), having, strict=True)]
+    return np.array([curves.setdefault(key, len(curves)) for key in keys], dtype=np.int64)
