@@ -213,7 +213,7 @@ def judged(setting: Setting, made: Any) -> dict[str, Any]:
     if true.n_bus <= 300:
         found = soc_gap(seen, again.cost)
         row["gap"] = None if found is None or gap(setting.case) is None else found - gap(setting.case)  # type: ignore[operator]
-    if "ratings=" in setting.more:
+    if setting.more.startswith("ratings="):
         reader = Reader(seen, state=point, **reader_from_manifest(made.manifest))
         rows = attacked(network, held_by([reader]))
         row |= {"best": min(one.x.median for one in rows), "released": rows[0].x.median}
