@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from math import isclose, log
 
 import numpy as np
 
+from gridveil.check.groups import close, facts_of, foreign_protection, foreign_totals, lowest_surcharge, possible_total
 from gridveil.errors import GridError
 from gridveil.grid import PublicGrid
 from gridveil.grid.copper_plate import copper_plate_cost
@@ -36,7 +36,6 @@ from gridveil.publish.manifest import (
 from gridveil.wall.draw import SIGNIFICANT
 from gridveil.wall.facts import (
     FARTHEST,
-    LOWEST,
     LOWEST_TARGET,
     Fact,
     FactKind,
@@ -45,10 +44,8 @@ from gridveil.wall.facts import (
     declared,
     in_order,
     private_surcharge,
-    private_total,
 )
 from gridveil.wall.mechanisms import COST, JOINT, SURCHARGE, TOTAL, TOTALS, mechanism_words, place
-from gridveil.wall.protection import LARGEST_ALPHA, Group, Protection, Ratings
 
 ASKED = {COST: SURCHARGE, TOTALS: TOTAL}
 """Units of what is asked for beside the draw."""
@@ -60,25 +57,13 @@ def foreign_manifest(grid: PublicGrid, record: Manifest, profile: Profile) -> li
     words, protection = mechanism_words(record.mechanism.name), protection_of(record)
     if (protection is None) is (words.name == JOINT) or (record.format == JOINT_FORMAT) is (protection is None):
         return ["a protection that is not that of its mechanism"]
-    if protection is not None and _foreign_protection(record, protection):
+    if protection is not None and foreign_protection(record, protection):
         return ["a protection that no plan has"]
     if record.unprotected_lines != unprotected_lines(words, grid, protection):
         faults.append("unprotected lines that are not those of its mechanism")
     faults += _foreign_facts(record, profile)
     faults = faults or [*_foreign_privacy(grid, record), *_foreign_answer(grid, record, profile)]
     return faults or _foreign_steps(grid, record, profile)
-
-
-def _foreign_protection(record: Manifest, protection: Protection) -> bool:
-    """Groups, α and ways of taking them that contradict each other."""
-    alphas = list(protection.alpha.values())
-    unfit = protection.only_lines or record.privacy.alpha != min(alphas) or max(alphas) > LARGEST_ALPHA
-    unfit |= protection.classes and Group.COSTS not in protection
-    both = Group.LINES in protection and Group.RATINGS in protection
-    unfit |= protection.ratings is Ratings.WITH_IMPEDANCE and not both
-    unfit |= shape_public(record) and (record.horizon is None or Group.LOADS not in protection)
-    declared = any(one.kind.total and one.source is Source.DECLARED for one in record.public_inputs)
-    return bool(unfit or (declared and not record.attended))
 
 
 def _foreign_privacy(grid: PublicGrid, record: Manifest) -> list[str]:
@@ -197,15 +182,11 @@ def _foreign_losses(privacy: Privacy, name: str) -> list[str]:
     return faults
 
 
-def _of(record: Manifest, kind: FactKind) -> list[Fact]:
-    return [one for one in record.public_inputs if one.kind is kind]
-
-
 def _foreign_facts(record: Manifest, profile: Profile) -> list[str]:
     """Facts that no release states: twice, of steps that are not there, or with a source that cannot be."""
-    cost, answer = record.privacy.parts.cost, _of(record, FactKind.SURCHARGE)
-    used = [one.step for one in _of(record, FactKind.COST)]
-    unused, losses = _of(record, FactKind.UNUSED_COST), _of(record, FactKind.LOSSES)
+    cost, answer = record.privacy.parts.cost, facts_of(record, FactKind.SURCHARGE)
+    used = [one.step for one in facts_of(record, FactKind.COST)]
+    unused, losses = facts_of(record, FactKind.UNUSED_COST), facts_of(record, FactKind.LOSSES)
     steps = set(profile.step.tolist())
     stepped = [one for one in record.public_inputs if one.kind is not FactKind.SURCHARGE and not one.kind.total]
     if not used or any(one.step is None for one in stepped):
@@ -216,68 +197,34 @@ def _foreign_facts(record: Manifest, profile: Profile) -> list[str]:
     keys = [(one.kind, one.step) for one in record.public_inputs]
     if len(set(keys)) < len(keys):
         faults.append("public inputs stated twice")
-    if not {one.step for one in (*_of(record, FactKind.COST), *unused, *losses)} <= steps:
+    if not {one.step for one in (*facts_of(record, FactKind.COST), *unused, *losses)} <= steps:
         faults.append("public inputs of steps that the profile does not have")
     if {one.step for one in unused} & set(used):
         faults.append("unused steps that are used")
     kept = record.fidelity.loss_within is not None
     if [one.step for one in losses] != (used if kept else []) or any(one.value <= 0 for one in losses):
         faults.append("losses without a promise, or a promise without losses")
-    if len({one.source for one in _of(record, FactKind.COST)}) > 1:
+    if len({one.source for one in facts_of(record, FactKind.COST)}) > 1:
         faults.append("costs of several sources")
     if unused and {one.step for one in unused} != steps - set(used):
         faults.append("declared costs of some of the unused steps only")
     if len(answer) != (1 if cost is not None and cost.asked else 0):
         faults.append("a private cost that was not asked for, or one without its answer")
-    faults += _foreign_totals(record, [step for step in used if step is not None])
+    faults += foreign_totals(record, [step for step in used if step is not None])
     return faults + [
         f"a source that {one.kind} cannot have"
         for one in record.public_inputs
-        if not (_possible_total if one.kind.total else _possible)(one, record)
+        if not (possible_total if one.kind.total else _possible)(one, record)
     ]
-
-
-def _foreign_totals(record: Manifest, used: Sequence[int]) -> list[str]:
-    """Totals that are not those of what is protected, or of several sources; merit-order costs of other steps."""
-    protection, asked = protection_of(record), totals_part(record.privacy.parts)
-    found = [one for one in record.public_inputs if one.kind.total and one.step is None]
-    merits = [one for one in _of(record, FactKind.MERIT) if one.step is not None]
-    if protection is None:
-        return ["totals of what is not protected"] if found or merits or asked else []
-    pairs = ((Group.LOADS, FactKind.DEMAND), (Group.LIMITS, FactKind.CAPACITY), (Group.COSTS, FactKind.MERIT))
-    wanted = [kind for group, kind in pairs if group in protection]
-    sources = {one.source for one in found}
-    if [one.kind for one in found] != wanted or [one.step for one in merits] != list(used) or len(sources) > 1:
-        return ["totals that are not those of what is protected"]
-    if (asked is not None) is not (sources == {Source.PRIVATE}):
-        return ["totals that were not asked for, or a part without them"]
-    if any(one.value <= 0 for one in (*found, *merits)):
-        return ["totals that are not positive"]
-    return []
-
-
-def _possible_total(fact: Fact, record: Manifest) -> bool:
-    bare = fact == Fact(fact.kind, fact.step, fact.value, fact.source)
-    if fact.source is Source.DECLARED:
-        return fact.step is None and fact == declared(fact.kind, None, fact.value)
-    asked = totals_part(record.privacy.parts)
-    if fact.source is not Source.PRIVATE:
-        return bare and (fact.step is None or fact.source is Source.DERIVED)
-    if asked is None or fact.step is not None:
-        return False
-    wanted = private_total(fact.kind, log(fact.value), asked.epsilon, asked.reach)
-    ends = _close((fact.value, fact.low, fact.high), (wanted.value, wanted.low, wanted.high))
-    return ends and (fact.digits, fact.epsilon, fact.sensitivity, fact.scale) == (
-        None, wanted.epsilon, wanted.sensitivity, wanted.scale
-    )  # fmt: skip
 
 
 def _possible(fact: Fact, record: Manifest) -> bool:
     """Could a release state this fact so?"""
-    cost, sources = record.privacy.parts.cost, {one.source for one in _of(record, FactKind.COST)}
+    cost, sources = record.privacy.parts.cost, {one.source for one in facts_of(record, FactKind.COST)}
     bare = fact == Fact(fact.kind, fact.step, fact.value, fact.source)
     if fact.kind is FactKind.SURCHARGE:
-        return cost is not None and fact == private_surcharge(fact.value, cost.epsilon, cost.reach, _lowest(record))
+        lowest = lowest_surcharge(record)
+        return cost is not None and fact == private_surcharge(fact.value, cost.epsilon, cost.reach, lowest)
     if fact.source is Source.DECLARED:
         allowed = sources == {Source.DECLARED} or (fact.kind is FactKind.UNUSED_COST and sources == {Source.PUBLISHED})
         return allowed and cost is None and fact == declared(fact.kind, fact.step or 0, fact.value)
@@ -293,12 +240,12 @@ def _possible(fact: Fact, record: Manifest) -> bool:
 
 def _foreign_answer(grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
     """Private costs that do not follow from the private answer."""
-    answers, costs = _of(record, FactKind.SURCHARGE), _of(record, FactKind.COST)
+    answers, costs = facts_of(record, FactKind.SURCHARGE), facts_of(record, FactKind.COST)
     if not answers:
         return []
     answer, scale = answers[0], answers[0].scale or 0.0
     rows = [profile.pd[(one.step or 0) - int(profile.step[0])] for one in costs]
-    plates = [one.value for one in _of(record, FactKind.MERIT) if one.step is not None]  # of a noisy network
+    plates = [one.value for one in facts_of(record, FactKind.MERIT) if one.step is not None]  # of a noisy network
     try:
         plates = plates or [copper_plate_cost(grid, float(row.sum())) for row in rows]
     except GridError:
@@ -307,31 +254,21 @@ def _foreign_answer(grid: PublicGrid, record: Manifest, profile: Profile) -> lis
         return ["a private cost that is not positive"]
     level = float(np.mean([log(one.value / plate) for one, plate in zip(costs, plates, strict=True)]))
     reach = FARTHEST * scale + 1e-9
-    lowest = _lowest(record)
+    lowest = lowest_surcharge(record)
     low, high = answer.value - reach, max(answer.value + reach, (LOWEST_TARGET if lowest == 0 else lowest) + 1e-9)
     faults = [] if low <= level <= high else ["private costs that are not those of their answer"]
     exact = lowest < 0 or not any(one.kind.total and one.step is None for one in record.public_inputs)
     wanted = cost_interval(answer, plates[0], lowest) if len(plates) == 1 and exact else (None, None)
-    if any(not _close((one.low, one.high), wanted) for one in costs):
+    if any(not close((one.low, one.high), wanted) for one in costs):
         faults.append("an interval of the cost that is not that of its noise")
     if any((one.sensitivity, one.scale) != (answer.sensitivity, answer.scale) for one in costs):
         faults.append("private costs that are not those of their answer")
     return faults
 
 
-def _lowest(record: Manifest) -> float:
-    """The least surcharge that counts."""
-    return LOWEST if any(one.kind is FactKind.MERIT and one.step is None for one in record.public_inputs) else 0.0
-
-
-def _close(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
-    return all(a is b is None or (a is not None and b is not None and isclose(a, b, rel_tol=1e-9))
-               for a, b in zip(one, other, strict=True))  # fmt: skip
-
-
 def _foreign_steps(grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
     """The manifest's horizon must be that of profile.csv, and released.m must show the step it says."""
-    used, horizon = [one.step for one in _of(record, FactKind.COST)], record.horizon
+    used, horizon = [one.step for one in facts_of(record, FactKind.COST)], record.horizon
     index = (used[0] or 0) - int(profile.step[0])
     if not np.allclose([grid.buses.pd, grid.buses.qd], [profile.pd[index], profile.qd[index]], rtol=1e-9, atol=1e-12):
         return ["loads in released.m that are not those of its step"]
