@@ -10,8 +10,7 @@ from rich.table import Table
 from gridveil.cli.output import out, print_json
 from gridveil.publish.describe import distances
 from gridveil.wall.changes import cost_of_changes
-from gridveil.wall.facts import Source
-from gridveil.wall.mechanisms import RELATIVE
+from gridveil.wall.facts import KIND_WORDS, Source
 
 if TYPE_CHECKING:
     from gridveil.publish.plan import Plan
@@ -28,7 +27,7 @@ def print_dry_run(case: str, plan: Plan, seen: Preview, used: int, horizon: int,
         "status": "dry_run",
         "case": case,
         "loss": seen.loss,
-        "parts": {"lines": loss, "cost": plan.epsilon_cost or None},
+        "parts": {"lines": loss, "cost": plan.epsilon_cost or None, "totals": plan.epsilon_totals or None},
         "cost": str(plan.source),
         "spent_before": seen.before.largest,
         "spent_after": account.largest,
@@ -46,10 +45,11 @@ def print_dry_run(case: str, plan: Plan, seen: Preview, used: int, horizon: int,
         print_json(record)
         return
     table = _facts(f"would be released of {escape(case)}")
-    table.add_row("mechanism", f"{plan.mechanism}, ε = {plan.epsilon:g}, α = {plan.alpha:g} {escape(words.unit_words)}")
-    for change, distance in cost_of_changes(float(plan.alpha)) if words.unit == RELATIVE else []:
+    alpha = plan.protection.words if plan.joint else f"α = {plan.alpha:g} {words.unit_words}"
+    table.add_row("mechanism", f"{plan.mechanism}, ε = {plan.epsilon:g}, {escape(alpha)}")
+    for change, distance in cost_of_changes(float(plan.alpha)) if plan.mechanism == "log" else []:
         table.add_row("  loss of the lines", f"one line, {change}: {distance * loss:.2g}")
-    reach = distances([(one.alpha, one.unit) for one in account.within])
+    reach = distances([(one.alpha, one.unit) for one in account.within], joint=plan.joint)
     table.add_row(
         "loss, at most",
         f"[bold]{seen.loss:.6g}[/]; {seen.before.largest:.6g} spent before, {account.largest:.6g} after, "
@@ -62,7 +62,10 @@ def print_dry_run(case: str, plan: Plan, seen: Preview, used: int, horizon: int,
     for question in seen.questions:
         table.add_row("is this meant?", f"{escape(question)} (--yes)")
     costs = "the dispatch cost" if used == 1 else f"the dispatch cost of {used} steps"
-    table.add_row("becomes public", costs + _SOURCES[plan.source].format(plan.epsilon_cost))
+    how = ", noised, for {:g} of the loss" if plan.joint and plan.source is Source.PRIVATE else _SOURCES[plan.source]
+    table.add_row("becomes public", costs + how.format(plan.epsilon_cost))
+    if plan.asked_totals:
+        table.add_row("", ", ".join(KIND_WORDS[kind] for kind in plan.asked_totals) + _TOTALS[Source(plan.totals)])
     if unused:
         table.add_row("", f"the dispatch cost of {unused} unused steps to 4 digits")
     if losses:
@@ -78,6 +81,14 @@ _SOURCES = {
     Source.PRIVATE: ", noised, for {:g} of the loss; not asked for where the noisy network's slopes tell it as well",
     Source.DERIVED: ", computed from the noisy lines: nothing is asked",
     Source.DECLARED: " to 4 digits, WITHOUT noise: epsilon holds only among networks that share it",
+}
+
+
+_TOTALS = {
+    Source.PUBLISHED: " (published before): epsilon holds among networks that share them",
+    Source.PRIVATE: ", noised, as a part of the loss",
+    Source.DERIVED: ", computed from the noisy numbers: nothing is asked",
+    Source.DECLARED: " to 4 digits, WITHOUT noise: epsilon holds only among networks that share them",
 }
 
 

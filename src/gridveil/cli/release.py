@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption, SameAsOption, WorkersOption
 from gridveil.cli.output import print_json, reporting, say, telling
+from gridveil.cli.release_options import chosen_noise, given_alphas, published_totals
 from gridveil.errors import ReleaseError
 from gridveil.wall.facts import SENSITIVITY, SHARE
 from gridveil.wall.target import EFFORT, Target
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gridveil.privacy.ledger import Ledger
-    from gridveil.privacy.noise import Noise
     from gridveil.privacy.signature import PrivateKey
     from gridveil.publish.manifest import Publisher
     from gridveil.publish.release import Release
@@ -181,15 +181,17 @@ def release(
             effort,
             check_steps,
             protect,
-            _given(lines=alpha_lines, ratings=alpha_ratings, loads=alpha_loads, limits=alpha_limits, costs=alpha_costs),
+            given_alphas(
+                lines=alpha_lines, ratings=alpha_ratings, loads=alpha_loads, limits=alpha_limits, costs=alpha_costs
+            ),
             ratings,
             cost_classes,
             totals,
-            _totals(published_total),
+            published_totals(published_total),
             room=room,
             shape_public=shape_public,
         )
-        noise = _noise(research, seed)
+        noise = chosen_noise(research, seed)
         network = split(read_case(case))
         check_network(plan, network.grid)
         horizon = None if profile is None else read_profile(profile, network.grid)
@@ -250,25 +252,6 @@ def _delivery(
     return deliver, written
 
 
-def _given(**alphas: str | None) -> dict[str, float | str] | None:
-    """Those that were given."""
-    return {name: value for name, value in alphas.items() if value is not None} or None
-
-
-def _totals(texts: list[str] | None) -> dict[str, float] | None:
-    """KIND=VALUE of every published total."""
-    found = dict[str, float]()
-    for text in texts or []:
-        kind, equals, value = text.partition("=")
-        try:
-            found[kind.strip()] = float(value) if equals else float("nan")
-        except ValueError:
-            found[kind.strip()] = float("nan")
-        if found[kind.strip()] != found[kind.strip()]:
-            raise ReleaseError(f"--published-total {text} is not of the form demand=6254; give a kind and a number")
-    return found or None
-
-
 def _hands(workers: int, scheduler: str | None) -> Hands:
     """Who solves the unused steps, found before anything is charged: they see the released network and nothing else."""
     if scheduler is None:
@@ -312,14 +295,3 @@ def _page() -> Callable[[Release], str]:
 
     require("jinja2")
     return public_report
-
-
-def _noise(research: bool, seed: int | None) -> Noise | None:
-    """`None` means the exact sampler; a seed is refused for anything but research."""
-    from gridveil.privacy.noise import SeededNoise
-
-    if research:
-        return SeededNoise(0 if seed is None else seed)
-    if seed is not None:
-        raise ReleaseError("--seed makes noise that can be taken off again; it is allowed with --research only")
-    return None

@@ -13,7 +13,7 @@ import numpy as np
 from gridveil.grid import PublicGrid
 from gridveil.publish.manifest import Parts, totals_part
 from gridveil.wall.facts import DIGITS, KIND_WORDS, TOTALS, Fact, FactKind, Source
-from gridveil.wall.mechanisms import COST, UNITS, MechanismWords, mechanism_words
+from gridveil.wall.mechanisms import COST, RELATIVE, UNITS, MechanismWords, mechanism_words
 from gridveil.wall.mechanisms import TOTALS as TOTALS_NAME
 from gridveil.wall.protection import GROUP_WORDS, Group, Protection, Ratings
 
@@ -173,8 +173,9 @@ def stays_public(
             f"{100 * totals.reach:g} %"
         )
     if cost is not None and cost.asked:
+        whose = "a corridor" if protection is None else "an element"
         stated.append(
-            f"bottlenecks: a corridor whose change moves the dispatch cost by more than {100 * cost.reach:g} % is "
+            f"bottlenecks: {whose} whose change moves the dispatch cost by more than {100 * cost.reach:g} % is "
             f"protected less, by a further loss of {cost.epsilon:.6g} for every {100 * cost.reach:g} %"
         )
     elif COST in earlier:
@@ -246,6 +247,7 @@ def _left_open(words: MechanismWords, grid: PublicGrid) -> list[str]:
     return stated
 
 
-def distances(within: Sequence[tuple[float, str]]) -> str:
-    """In words, up to which changes a cumulative loss holds: (reach, unit) of each."""
-    return " and ".join(dict.fromkeys(f"{alpha:g} {UNITS[unit]}" for alpha, unit in within))
+def distances(within: Sequence[tuple[float, str]], *, joint: bool = False) -> str:
+    """In words, up to which changes a cumulative loss holds: (reach, unit) of each, with a joint release among them."""
+    units = UNITS | {RELATIVE: "relative, of all coordinates of an element together"} if joint else UNITS
+    return " and ".join(dict.fromkeys(f"{alpha:g} {units[unit]}" for alpha, unit in within))

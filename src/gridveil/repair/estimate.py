@@ -61,16 +61,12 @@ def estimate(
     known = drawn or other
     if known is None:
         return Estimate(None, None, inf, None, None)
-    if noisy.moving is not None or noisy.costs:  # how far loads, limits and costs are off is not told by lines' slopes
-        shape = surcharges(model.grid, demands, [one.cost for one in known.optima])
-        losses = tuple(
-            float(one.point.pg.sum() - demand.pd.sum()) for one, demand in zip(known.optima, demands, strict=True)
-        )
-        return Estimate(float(shape.mean()), None, inf, tuple(shape.tolist()), losses)
     shape = surcharges(model.grid, demands, [one.cost for one in known.optima])
     losses = tuple(
         float(one.point.pg.sum() - demand.pd.sum()) for one, demand in zip(known.optima, demands, strict=True)
     )
+    if noisy.moving is not None or noisy.costs:  # how far loads, limits and costs are off is not told by lines' slopes
+        return Estimate(float(shape.mean()), None, inf, tuple(shape.tolist()), losses)
     slopes, mean = mean_slopes(model, noisy, known), float(shape.mean())
     variance = 2.0 * noisy.scale**2 * slopes**2
     if drawn is None:

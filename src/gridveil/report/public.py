@@ -28,7 +28,7 @@ from gridveil.report.words import budget, changes, joint_reach, number, odds, re
 from gridveil.wall.certificate import Basis, StoredCertificate, worst_of_steps
 from gridveil.wall.codec import from_json, to_plain
 from gridveil.wall.facts import KIND_WORDS, Fact, FactKind, Source
-from gridveil.wall.mechanisms import RELATIVE, mechanism_words
+from gridveil.wall.mechanisms import JOINT, RELATIVE, mechanism_words
 from gridveil.wall.protection import GROUP_WORDS
 
 
@@ -178,7 +178,9 @@ def _loss(privacy: Privacy) -> str:
         if privacy.limit is not None:
             spent += f" of the operator's limit of {number(privacy.limit, 6)}"
         within = privacy.cumulative_within or []
-        spent += f". For changes up to {distances([(one.alpha, one.unit) for one in within])}, whoever has all of them "
+        joint = any(one.mechanism == JOINT for one in within)
+        reach_words = distances([(one.alpha, one.unit) for one in within], joint=joint)
+        spent += f". For changes up to {reach_words}, whoever has all of them "
         spent += f"can change their odds by {odds(privacy.cumulative_loss)}"
         if privacy.given_before:
             spent += f", among networks that share what earlier releases stated: {'; '.join(privacy.given_before)}"

@@ -73,7 +73,7 @@ CHECK_WORDS = {
     ),
     CheckKind.TOTALS: (
         "totals away from the public ones (relative)",
-        "Total demand and capacity are the public ones.",
+        "Total demand and capacity are the public ones; a capacity below 1.05 times the demand is raised to that.",
     ),
     CheckKind.ORDER: ("units with a lower limit above the upper one", "Limits of units are in their order."),
     CheckKind.MANIFEST: ("faults of the manifest against its schema", "The manifest can be read."),
