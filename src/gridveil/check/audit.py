@@ -11,40 +11,33 @@ key), that the noise was not chosen among several, or that the original is the o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import exp, isclose, log
+from math import isclose
 from pathlib import Path
 
 import numpy as np
 
 from gridveil.casefile import Case
-from gridveil.casefile.profile import read_csv_bytes
 from gridveil.check.finding import FALSE_ALARM, Finding, extremes, size
 from gridveil.check.redraw import redraw, redraw_joint
+from gridveil.check.remade import facts_of_original, made_again, public_side
 from gridveil.check.verdict import Verdict
 from gridveil.check.verify import Page, verify_contents
 from gridveil.errors import GridVeilError, LedgerError, ReleaseError, unforeseen
-from gridveil.grid.profile import Profile, base_profile
 from gridveil.privacy.chain import Entry
 from gridveil.privacy.composition import Assets, Charge
 from gridveil.privacy.history import History
 from gridveil.privacy.ledger import Ledger, Receipt
-from gridveil.publish import bundle
 from gridveil.publish.archive import Contents, read_bundle
-from gridveil.publish.behind import Public, joint_world, moved_world, network_text, repaired
-from gridveil.publish.costs import copper_plates
 from gridveil.publish.describe import scrubbed
 from gridveil.publish.elements import SameAs, identities
 from gridveil.publish.kept import KeptDraw, recorded_plan
 from gridveil.publish.manifest import Manifest, protection_of, totals_part
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import earlier_conditions, spent_parts, total_spent
-from gridveil.repair.workshop import Workshop
-from gridveil.sealed.facts import Truth
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import SecretNetwork, split
 from gridveil.wall.codec import unpack
-from gridveil.wall.draw import Drawn
-from gridveil.wall.facts import Fact, FactKind, Source, in_order, private_surcharge
+from gridveil.wall.facts import Fact
 from gridveil.wall.mechanisms import COST, JOINT, TOTALS, place
 from gridveil.wall.protection import EVERYTHING, Group, Protection
 
@@ -101,9 +94,9 @@ def _answers(
         yield Finding(DRAWN, False, "its lines are not those of the draw")
         return
     yield from _noise(record, network, kept, plan)
-    public = _public(contents, record, network, kept, totals)
-    yield from _facts(record, public, network, totals, answer)
-    yield _made_again(contents, record, public, answer)
+    public = public_side(contents, record, network, kept, totals)
+    yield from facts_of_original(record, public, network, totals, answer)
+    yield made_again(contents, record, public, answer)
 
 
 def _charged(
@@ -237,97 +230,3 @@ def _noise(record: Manifest, network: SecretNetwork, kept: KeptDraw, plan: Plan)
     yield extremes(found.lines)
     if found.means.size:
         yield size("noise on the means", found.means)
-
-
-def _public(
-    contents: Contents, record: Manifest, network: SecretNetwork, kept: KeptDraw, totals: tuple[Fact, ...]
-) -> Public:
-    """The public side of the release, as it was before its figures were fused."""
-    plan, grid = recorded_plan(kept.plan), network.grid
-    profile = None
-    if kept.profile:
-        profile = read_csv_bytes(contents.path / bundle.PROFILE, contents.files.get(bundle.PROFILE, b""), grid)
-    horizon = profile or base_profile(grid)
-    names, used = network.bus_names if plan.keep_names else None, plan.used(len(horizon)).tolist()
-    facts = tuple(one for one in record.public_inputs if one.source.conditional)
-    if kept.grid is not None:
-        drawn = Drawn(kept.grid, kept.noisy)
-        return joint_world(drawn, plan, facts + totals, profile, horizon, kept.factors, used, names)
-    return Public(grid, plan, profile, horizon, used, names, kept.noisy, facts)
-
-
-def _facts(
-    record: Manifest, public: Public, network: SecretNetwork, totals: tuple[Fact, ...], answer: Fact | None
-) -> Iterator[Finding]:
-    """Are declared and private figures those of this original?"""
-    horizon = _original_horizon(public, network)
-    truth = Truth(network, horizon, public.used)
-    unused = Truth(network, horizon, sorted(set(range(len(horizon))) - set(public.used)))
-    declared = [one for one in record.public_inputs if one.kind.total and one.source is Source.DECLARED]
-    if declared:
-        same = declared == list(truth.declare_totals([one.kind for one in declared]))
-        yield Finding("declared totals", same, "those of this original" if same else "others")
-    asked = totals_part(record.privacy.parts)
-    if totals and asked is not None:
-        true = truth.totals([one.kind for one in totals])
-        noise = np.array([log(one.value / value) for one, value in zip(totals, true, strict=True)])
-        yield size("noise on totals", noise * asked.epsilon / asked.reach)
-    for kind in (FactKind.COST, FactKind.LOSSES, FactKind.UNUSED_COST):
-        stated = [one for one in record.public_inputs if one.kind is kind and one.digits is not None]
-        if stated:
-            same = stated == list((unused if kind is FactKind.UNUSED_COST else truth).declare(kind))
-            yield Finding(f"declared {kind}", same, "those of this original" if same else "others")
-    part = record.privacy.parts.cost
-    if answer is not None and part is not None:
-        plan = public.plan
-        lawful = answer == private_surcharge(answer.value, part.epsilon, part.reach, plan.lowest)
-        own = plan.joint and Group.COSTS not in plan.protection
-        plates = None if own else _plates(public)
-        away = abs(answer.value - truth.surcharge(plates, plan.lowest)) * part.epsilon / part.reach
-        chance = min(exp(-away), 1.0 - exp(-away))  # of noise as large as this, or as small
-        words = f"{away:.3g} scales (chance {chance:.3g})" + ("" if lawful else ", and it states another law")
-        yield Finding("noise on the cost", lawful and chance >= FALSE_ALARM, words)
-
-
-def _original_horizon(public: Public, network: SecretNetwork) -> Profile:
-    """The operator's own profile: of a joint release, its public shape times the true loads."""
-    if not public.plan.joint:
-        return public.horizon
-    here, true = public.grid.buses, network.grid.buses
-    shapes = [
-        np.where(now != 0, values / np.where(now != 0, now, 1.0), 1.0)
-        for values, now in ((public.horizon.pd, here.pd), (public.horizon.qd, here.qd))
-    ]
-    return Profile(public.horizon.step, shapes[0] * true.pd, shapes[1] * true.qd)
-
-
-def _plates(public: Public) -> list[float]:
-    """The copper-plate costs that a surcharge is one over: public, or those of the noisy network."""
-    if public.plan.joint:
-        return [one.value for one in public.facts if one.kind is FactKind.MERIT and one.step is not None]
-    return [] if public.plan.source.conditional else copper_plates(public.grid, public.demands)
-
-
-def _made_again(contents: Contents, record: Manifest, public: Public, answer: Fact | None) -> Finding:
-    """Do the draw and the answer, repaired again, give this network and these figures?"""
-    question = "made from this draw"
-
-    def ask() -> Fact:
-        if answer is None:
-            raise ReleaseError("the noisy lines ask for the cost, which was never charged")
-        return answer
-
-    plates = _plates(public)
-    shop = Workshop().begin(public.grid, public.noisy, public.plan.fidelity)
-    try:
-        again, result = repaired(public, shop, plates, ask, lambda stage: None)
-    except ReleaseError as failure:
-        return Finding(question, False, f"it makes no release: {failure}")
-    if network_text(moved_world(again, result), result, private=True).encode() != contents.files.get(bundle.NETWORK):
-        return Finding(question, False, "it gives another network")
-    if in_order(again.facts) != record.public_inputs:
-        return Finding(question, False, "it would have other public figures")
-    promised = (public.plan.bound_factor * result.widening, result.path, result.cuts)
-    if promised != (record.fidelity.bound_factor, record.repair.path, record.repair.cuts):
-        return Finding(question, False, "it was repaired otherwise")
-    return Finding(question, True, "byte for byte")
