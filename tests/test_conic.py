@@ -21,7 +21,7 @@ from gridveil.conic.clarabel import solve
 from gridveil.conic.program import Builder, ConicProgram
 from gridveil.conic.relaxation import Formulation, Limits, opf_program, solve_relaxation
 from gridveil.conic.soc import relaxed_flow
-from gridveil.grid import CostCurves, Network, PublicGrid, line_flows
+from gridveil.grid import CostCurves, Grid, Network, line_flows
 from tests.conftest import Bend
 
 # (SOC, QC) of PGLib-OPF v23.07's BASELINE.md, in per cent, rounded up there
@@ -38,7 +38,7 @@ SMALL = ("case3_lmbd", "case5_pjm", "case14_ieee", "case30_ieee", "case39_epri")
 FORMULATIONS: tuple[Formulation, ...] = ("soc", "qc", "qc-lambda")
 
 
-def with_lines(grid: PublicGrid, **changes: np.ndarray) -> PublicGrid:
+def with_lines(grid: Grid, **changes: np.ndarray) -> Grid:
     return replace(grid, lines=replace(grid.lines, **changes))
 
 
@@ -379,7 +379,7 @@ def test_costs_that_are_refused(polynomial: list[float], words: str) -> None:
 def test_input_that_is_refused() -> None:
     grid, lines = gv.load("case5_pjm")
 
-    def refused(words: str, grid: PublicGrid = grid, lines: gv.LineParameters = lines) -> None:
+    def refused(words: str, grid: Grid = grid, lines: gv.LineParameters = lines) -> None:
         for formulation in FORMULATIONS:
             with pytest.raises(gv.GridVeilError, match=words):
                 solve_relaxation(grid, lines, formulation)

@@ -10,7 +10,7 @@ import pytest
 
 import gridveil as gv
 from gridveil.errors import GridError
-from gridveil.grid import LineKind, LineParameters, Network, PublicGrid, circuits, corridors
+from gridveil.grid import Grid, LineKind, LineParameters, Network, circuits, corridors
 from gridveil.grid.copper_plate import copper_plate_cost, marginal_cost
 from gridveil.grid.cost import CostCurves
 from gridveil.grid.parts import part, without
@@ -138,7 +138,7 @@ def test_angles_that_ratings_may_be_made_by(limit: float, own: float | None) -> 
 # ---- topology ----
 
 
-def joined(grid: PublicGrid, pairs: list[tuple[int, int]], rating: list[float]) -> PublicGrid:
+def joined(grid: Grid, pairs: list[tuple[int, int]], rating: list[float]) -> Grid:
     """The buses of a grid with other lines."""
     rows = np.arange(len(pairs)) % grid.n_line
     taken = replace(grid.lines, **{one.name: getattr(grid.lines, one.name)[rows] for one in fields(grid.lines)})
@@ -206,7 +206,7 @@ def test_parts_have_what_belongs_to_them() -> None:
 # ---- merit order ----
 
 
-def plates(grid: PublicGrid, curves: CostCurves, low: list[float], high: list[float], gs: float = 0.0) -> PublicGrid:
+def plates(grid: Grid, curves: CostCurves, low: list[float], high: list[float], gs: float = 0.0) -> Grid:
     n = len(low)
     made = replace(
         grid.generators,
@@ -271,16 +271,16 @@ def test_every_violation_has_its_own_number() -> None:
     point = gv.solve_opf(network).require().point
     assert violations(grid, lines, point).largest < 1e-6
 
-    def found(changed: PublicGrid, demand: Any = None) -> dict[str, float]:
+    def found(changed: Grid, demand: Any = None) -> dict[str, float]:
         return {key: value for key, value in vars(violations(changed, lines, point, demand)).items() if value > 1e-6}
 
-    def buses(**changes: Any) -> PublicGrid:
+    def buses(**changes: Any) -> Grid:
         return replace(grid, buses=replace(grid.buses, **changes))
 
-    def made(**changes: Any) -> PublicGrid:
+    def made(**changes: Any) -> Grid:
         return replace(grid, generators=replace(grid.generators, **changes))
 
-    def ends(**changes: Any) -> PublicGrid:
+    def ends(**changes: Any) -> Grid:
         return replace(grid, lines=replace(grid.lines, **changes))
 
     first = np.eye(5)[0]

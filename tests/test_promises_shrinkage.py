@@ -9,12 +9,12 @@ import pytest
 
 import gridveil as gv
 from gridveil.arrays import FloatArray
-from gridveil.grid import PublicGrid, is_transformer, line_levels_kv
+from gridveil.grid import Grid, is_transformer, line_levels_kv
 from gridveil.grid.ratings import bound_size, likely_angles
 from gridveil.repair.shrinkage import _regressors, read_ratings, shrink
 
 
-def bent(name: str = "case30") -> PublicGrid:
+def bent(name: str = "case30") -> Grid:
     """Three voltage levels, transformers among them, and ratings of which some are missing, zero or without end."""
     grid = gv.load(name).grid
     n = np.arange(grid.n_bus)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gridveil.conic.gap import Gap, GapChange
     from gridveil.conic.relaxation import Relaxation
     from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
-    from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid, violations
+    from gridveil.grid import Grid, LineParameters, Network, OperatingPoint, violations
     from gridveil.grid.profile import Profile
     from gridveil.nlp.opf import OpfModel, Solution, opf_model
     from gridveil.nlp.power_flow import Demand
@@ -79,7 +79,7 @@ _HOME = {
     "LineParameters": "gridveil.grid",
     "Network": "gridveil.grid",
     "OperatingPoint": "gridveil.grid",
-    "PublicGrid": "gridveil.grid",
+    "Grid": "gridveil.grid",
     "violations": "gridveil.grid",
     "Profile": "gridveil.grid.profile",
     "Demand": "gridveil.nlp.power_flow",
@@ -98,6 +98,7 @@ __all__ = [
     "Distance",
     "Gap",
     "GapChange",
+    "Grid",
     "GridError",
     "GridVeilError",
     "Ledger",
@@ -107,7 +108,6 @@ __all__ = [
     "OpfModel",
     "Plan",
     "Profile",
-    "PublicGrid",
     "Relaxation",
     "Release",
     "SecretNetwork",

@@ -13,7 +13,7 @@ from gridveil.casefile import Case
 from gridveil.casefile.find import load, read_case
 from gridveil.casefile.profile import read_profile as read_profile_file
 from gridveil.errors import AttackError
-from gridveil.grid import Network, PublicGrid
+from gridveil.grid import Grid, Network
 from gridveil.grid.profile import Profile
 from gridveil.grid.profile import make_profile as profile_by_rule
 from gridveil.nlp.opf import Solution, opf_model
@@ -56,7 +56,7 @@ def make_profile(
     return profile_by_rule(_grid(case), steps, rule, per_bus=per_bus, low=low, high=high, seed=seed)
 
 
-def _grid(case: str | Path | Case | Network | SecretNetwork) -> PublicGrid:
+def _grid(case: str | Path | Case | Network | SecretNetwork) -> Grid:
     return case.grid if isinstance(case, SecretNetwork) else load(case).grid
 
 

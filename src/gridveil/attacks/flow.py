@@ -17,9 +17,9 @@ from gridveil.arrays import FloatArray, IntArray
 from gridveil.grid import (
     CostCurves,
     Generators,
+    Grid,
     LineParameters,
     Network,
-    PublicGrid,
     line_flows,
     line_levels_kv,
 )
@@ -68,7 +68,7 @@ def by_flow(dispatch: Dispatch) -> IntArray:
     return np.lexsort((np.arange(len(flow)), -flow)).astype(np.int64)
 
 
-def level_means(grid: PublicGrid, lines: LineParameters) -> LineParameters:
+def level_means(grid: Grid, lines: LineParameters) -> LineParameters:
     """Every line at the mean of its voltage level; of a released network these means are as public as it is."""
     _, level = np.unique(line_levels_kv(grid), return_inverse=True)
     count = np.bincount(level)
@@ -80,7 +80,7 @@ def level_means(grid: PublicGrid, lines: LineParameters) -> LineParameters:
     return LineParameters(mean(lines.g), mean(lines.b), mean(lines.bc))
 
 
-def textbook_lines(grid: PublicGrid) -> LineParameters:
+def textbook_lines(grid: Grid) -> LineParameters:
     """Every line as 50 km of an ordinary overhead line at its voltage level; no line of any file is looked at.
 
     Where the file names no voltage, x = 0.1 p.u. and no charging: one common value, whose size hardly moves flows.
@@ -100,7 +100,7 @@ RESERVE = 1.5
 """Capacity over demand."""
 
 
-def topology_network(grid: PublicGrid) -> Network:
+def topology_network(grid: Grid) -> Network:
     """What a map tells: textbook lines without ratings, the demand shared alike by all loads and by all units."""
     loads, units = grid.buses.pd > 0, grid.generators.pmax > 0
     demand = float(grid.buses.pd[loads].sum())
@@ -121,6 +121,6 @@ def topology_network(grid: PublicGrid) -> Network:
     return Network(plain, textbook_lines(grid))
 
 
-def public_lines(grid: PublicGrid, released: LineParameters | None = None) -> LineParameters:
+def public_lines(grid: Grid, released: LineParameters | None = None) -> LineParameters:
     """What stands for line data where there is none: the level means of a release, or, without one, textbook values."""
     return textbook_lines(grid) if released is None else level_means(grid, released)

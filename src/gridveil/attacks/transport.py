@@ -16,12 +16,12 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array, eye_array, hstack, vstack
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 
 SECONDS = 15.0
 
 
-def transport_interdiction(grid: PublicGrid, k: int, seconds: float = SECONDS) -> tuple[IntArray, float]:
+def transport_interdiction(grid: Grid, k: int, seconds: float = SECONDS) -> tuple[IntArray, float]:
     """At most k lines, and the load in per unit that pipes could still carry without them."""
     n, m = grid.n_bus, grid.n_line
     capacity = np.maximum(-grid.buses.pd, 0.0)
@@ -48,7 +48,7 @@ def transport_interdiction(grid: PublicGrid, k: int, seconds: float = SECONDS) -
     return order[:k].astype(np.int64), left
 
 
-def _incidence(grid: PublicGrid) -> csr_array:
+def _incidence(grid: Grid) -> csr_array:
     line = np.arange(grid.n_line)
     entries: FloatArray = np.concatenate([np.ones(grid.n_line), -np.ones(grid.n_line)])
     places = (np.concatenate([line, line]), np.concatenate([grid.lines.bus_from, grid.lines.bus_to]))

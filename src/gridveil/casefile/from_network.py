@@ -9,7 +9,7 @@ import numpy as np
 from gridveil.arrays import FloatArray
 from gridveil.casefile import columns as c
 from gridveil.casefile.case import Case, Extra
-from gridveil.grid import CostCurves, LineParameters, OperatingPoint, PublicGrid
+from gridveil.grid import CostCurves, Grid, LineParameters, OperatingPoint
 
 DIGITS = 12
 """Per-unit quantities were divided by the base; this many significant digits bring their decimals back."""
@@ -17,7 +17,7 @@ DIGITS = 12
 
 def from_network(
     name: str,
-    grid: PublicGrid,
+    grid: Grid,
     lines: LineParameters,
     point: OperatingPoint,
     bus_names: tuple[str, ...] | None = None,
@@ -39,7 +39,7 @@ def _tidy(values: FloatArray, digits: int = DIGITS) -> FloatArray:
     return np.array([float(f"{value:.{digits - 1}e}") for value in np.asarray(values, float).tolist()])
 
 
-def _bus(grid: PublicGrid, point: OperatingPoint) -> FloatArray:
+def _bus(grid: Grid, point: OperatingPoint) -> FloatArray:
     buses, base = grid.buses, grid.base_mva
     table = np.zeros((grid.n_bus, 13))
     has_generator = np.isin(np.arange(grid.n_bus), grid.generators.bus)
@@ -53,7 +53,7 @@ def _bus(grid: PublicGrid, point: OperatingPoint) -> FloatArray:
     return table
 
 
-def _gen(grid: PublicGrid, point: OperatingPoint) -> FloatArray:
+def _gen(grid: Grid, point: OperatingPoint) -> FloatArray:
     generators, base = grid.generators, grid.base_mva
     table = np.zeros((grid.n_generator, 10))
     table[:, c.GEN_BUS] = grid.buses.number[generators.bus]
@@ -65,7 +65,7 @@ def _gen(grid: PublicGrid, point: OperatingPoint) -> FloatArray:
     return table
 
 
-def _branch(grid: PublicGrid, lines: LineParameters, point: OperatingPoint) -> FloatArray:
+def _branch(grid: Grid, lines: LineParameters, point: OperatingPoint) -> FloatArray:
     ends, base = grid.lines, grid.base_mva
     table = np.zeros((grid.n_line, 17))
     table[:, c.FROM], table[:, c.TO] = grid.buses.number[ends.bus_from], grid.buses.number[ends.bus_to]
@@ -86,7 +86,7 @@ def _branch(grid: PublicGrid, lines: LineParameters, point: OperatingPoint) -> F
     return table
 
 
-def _gencost(grid: PublicGrid) -> FloatArray:
+def _gencost(grid: Grid) -> FloatArray:
     blocks = [_cost_rows(grid.cost_p, grid.base_mva)]
     if np.any(grid.cost_q.polynomial) or len(grid.cost_q.segment_generator):
         blocks.append(_cost_rows(grid.cost_q, grid.base_mva))

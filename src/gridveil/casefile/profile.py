@@ -16,7 +16,7 @@ import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.errors import CaseFileError
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.grid.profile import Profile, scaled
 from gridveil.regular import refuse_size, regular_bytes
 
@@ -24,7 +24,7 @@ LOADS = ("step", "bus", "p_mw", "q_mvar")
 SCALES = ("step", "scale")
 
 
-def read_profile(path: Path | str, grid: PublicGrid) -> Profile:
+def read_profile(path: Path | str, grid: Grid) -> Profile:
     """The demand of every step for a grid, in per unit."""
     path = Path(path)
     content = regular_bytes(path, "give a CSV or Parquet file of demands")
@@ -33,12 +33,12 @@ def read_profile(path: Path | str, grid: PublicGrid) -> Profile:
     return read_csv_bytes(path, content, grid)
 
 
-def read_csv_bytes(path: Path, data: bytes, grid: PublicGrid) -> Profile:
+def read_csv_bytes(path: Path, data: bytes, grid: Grid) -> Profile:
     """The same of a CSV file's bytes that were read before; `path` is for errors."""
     return _profile(_Table(path, *_csv(path, data)), grid)
 
 
-def _profile(table: _Table, grid: PublicGrid) -> Profile:
+def _profile(table: _Table, grid: Grid) -> Profile:
     step = table.whole("step")
     first, horizon = _horizon(table, step)
     if "scale" in table.columns:
@@ -61,7 +61,7 @@ def _profile(table: _Table, grid: PublicGrid) -> Profile:
     return Profile(np.arange(first, first + horizon), pd, qd)
 
 
-def profile_text(grid: PublicGrid, profile: Profile) -> str:
+def profile_text(grid: Grid, profile: Profile) -> str:
     """A profile as CSV: a row for every step and every bus that has a load in any; it reads back as it was."""
     used = np.flatnonzero(np.any([*profile.pd, *profile.qd, grid.buses.pd, grid.buses.qd], axis=0))
     used = used if used.size else np.zeros(1, dtype=np.int64)  # a step without a row would be missing

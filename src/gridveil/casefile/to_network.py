@@ -14,12 +14,12 @@ from gridveil.grid.cost import CostCurves
 from gridveil.grid.network import (
     Buses,
     Generators,
+    Grid,
     LineKind,
     LineParameters,
     Lines,
     Network,
     OperatingPoint,
-    PublicGrid,
 )
 from gridveil.grid.physics import operating_point
 
@@ -30,7 +30,7 @@ def to_network(case: Case) -> Network:
     index = np.cumsum(live) - 1
     gen = case.gen[generators_in_service(case)]
     branch = case.branch[branches_in_service(case)]
-    grid = PublicGrid(
+    grid = Grid(
         base_mva=case.base_mva,
         buses=_buses(case.bus[live], case.base_mva),
         generators=_generators(gen, index[bus_rows(case, gen[:, c.GEN_BUS])] if len(gen) else index[:0], case.base_mva),

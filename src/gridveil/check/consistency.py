@@ -10,7 +10,7 @@ import numpy as np
 
 from gridveil.check.groups import close, facts_of, foreign_protection, foreign_totals, lowest_surcharge, possible_total
 from gridveil.errors import GridError
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.grid.profile import Profile, equally_spaced
 from gridveil.publish.describe import (
@@ -51,7 +51,7 @@ ASKED = {COST: SURCHARGE, TOTALS: TOTAL}
 """Units of what is asked for beside the draw."""
 
 
-def foreign_manifest(grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
+def foreign_manifest(grid: Grid, record: Manifest, profile: Profile) -> list[str]:
     """Contradictions within a manifest, and with the network and profile beside it."""
     faults = []
     words, protection = mechanism_words(record.mechanism.name), protection_of(record)
@@ -66,7 +66,7 @@ def foreign_manifest(grid: PublicGrid, record: Manifest, profile: Profile) -> li
     return faults or _foreign_steps(grid, record, profile)
 
 
-def _foreign_privacy(grid: PublicGrid, record: Manifest) -> list[str]:
+def _foreign_privacy(grid: Grid, record: Manifest) -> list[str]:
     privacy, words, faults = record.privacy, mechanism_words(record.mechanism.name), list[str]()
     if (record.mechanism.version, record.mechanism.adjacency) != (words.version, words.adjacency):
         faults.append("another meaning of its mechanism")
@@ -87,7 +87,7 @@ def _foreign_privacy(grid: PublicGrid, record: Manifest) -> list[str]:
     return faults + _foreign_conditions(grid, record)
 
 
-def _foreign_conditions(grid: PublicGrid, record: Manifest) -> list[str]:
+def _foreign_conditions(grid: Grid, record: Manifest) -> list[str]:
     """Words of what is claimed, and on which condition, that are not those of such a release."""
     privacy, words, faults = record.privacy, mechanism_words(record.mechanism.name), list[str]()
     spent = privacy.differentially_private
@@ -238,7 +238,7 @@ def _possible(fact: Fact, record: Manifest) -> bool:
     return bare and (derived or (fact.source is Source.PUBLISHED and cost is None))
 
 
-def _foreign_answer(grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
+def _foreign_answer(grid: Grid, record: Manifest, profile: Profile) -> list[str]:
     """Private costs that do not follow from the private answer."""
     answers, costs = facts_of(record, FactKind.SURCHARGE), facts_of(record, FactKind.COST)
     if not answers:
@@ -266,7 +266,7 @@ def _foreign_answer(grid: PublicGrid, record: Manifest, profile: Profile) -> lis
     return faults
 
 
-def _foreign_steps(grid: PublicGrid, record: Manifest, profile: Profile) -> list[str]:
+def _foreign_steps(grid: Grid, record: Manifest, profile: Profile) -> list[str]:
     """The manifest's horizon must be that of profile.csv, and released.m must show the step it says."""
     used, horizon = [one.step for one in facts_of(record, FactKind.COST)], record.horizon
     index = (used[0] or 0) - int(profile.step[0])

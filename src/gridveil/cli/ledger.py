@@ -18,7 +18,7 @@ from gridveil.errors import LedgerError
 from gridveil.privacy.limit import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from gridveil.grid import PublicGrid
+    from gridveil.grid import Grid
     from gridveil.privacy.chain import Entry
     from gridveil.privacy.history import History
     from gridveil.privacy.ledger import Ledger
@@ -47,7 +47,7 @@ def _existing(path: Path | None, *, anchored: bool = True) -> Ledger:
     return book
 
 
-def _network(case: str, same_as: Path | None) -> tuple[str, PublicGrid, SameAs | None]:
+def _network(case: str, same_as: Path | None) -> tuple[str, Grid, SameAs | None]:
     """The name of a case, its grid, and as what the ledger knows its buses."""
     from gridveil.casefile.find import read_case
     from gridveil.casefile.to_network import to_network

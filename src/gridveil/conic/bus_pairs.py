@@ -18,7 +18,7 @@ import numpy as np
 
 from gridveil.arrays import BoolArray, ComplexArray, FloatArray, IntArray
 from gridveil.errors import GridError
-from gridveil.grid.network import LineParameters, PublicGrid
+from gridveil.grid.network import Grid, LineParameters
 from gridveil.grid.topology import corridors
 
 
@@ -35,7 +35,7 @@ class BusPairs:
     against: BoolArray
 
 
-def bus_pairs(grid: PublicGrid) -> BusPairs:
+def bus_pairs(grid: Grid) -> BusPairs:
     """The pairs of a grid. An angle limit of a pair is the tightest one of its lines."""
     ends = grid.lines
     of_line = corridors(grid)
@@ -48,7 +48,7 @@ def bus_pairs(grid: PublicGrid) -> BusPairs:
     return BusPairs(first, bus_from, bus_to, angle_min, angle_max, of_line, against)
 
 
-def series_impedance(grid: PublicGrid, lines: LineParameters) -> ComplexArray:
+def series_impedance(grid: Grid, lines: LineParameters) -> ComplexArray:
     """z of every line; refuses lines that have none."""
     y = lines.g + 1j * lines.b
     bad = np.flatnonzero(~np.isfinite(y) | (y == 0) | ~np.isfinite(lines.bc))
@@ -76,7 +76,7 @@ class PairForms:
     drop: FloatArray
 
 
-def pair_forms(grid: PublicGrid, lines: LineParameters, pairs: BusPairs) -> PairForms:
+def pair_forms(grid: Grid, lines: LineParameters, pairs: BusPairs) -> PairForms:
     """The forms of a network.
 
     A line whose from end is at the voltage γ·N and whose series current is y·(α·N + β·I), with N a voltage and I the
@@ -115,7 +115,7 @@ def pair_forms(grid: PublicGrid, lines: LineParameters, pairs: BusPairs) -> Pair
     )
 
 
-def largest_flows(grid: PublicGrid, lines: LineParameters) -> tuple[FloatArray, FloatArray, FloatArray]:
+def largest_flows(grid: Grid, lines: LineParameters) -> tuple[FloatArray, FloatArray, FloatArray]:
     """What voltage limits alone leave: the largest |S_f|, |S_t| and sending-end |I| of every line."""
     y = np.abs(lines.g + 1j * lines.b)
     own = np.abs(lines.g + 1j * (lines.b + 0.5 * lines.bc))

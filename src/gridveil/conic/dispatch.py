@@ -11,7 +11,7 @@ from gridveil.conic.program import Affine, Builder
 from gridveil.conic.soc import RelaxedFlow
 from gridveil.errors import GridError
 from gridveil.grid.cost import CostCurves
-from gridveil.grid.network import PublicGrid
+from gridveil.grid.network import Grid
 
 
 class Ranges(NamedTuple):
@@ -25,7 +25,7 @@ class Ranges(NamedTuple):
 
 def add_generation(
     builder: Builder,
-    grid: PublicGrid,
+    grid: Grid,
     flow: RelaxedFlow,
     ranges: Ranges,
     demand: tuple[FloatArray, FloatArray],
@@ -49,7 +49,7 @@ def add_generation(
 
 
 def _finite(
-    grid: PublicGrid, low: FloatArray, high: FloatArray, most: FloatArray, name: str
+    grid: Grid, low: FloatArray, high: FloatArray, most: FloatArray, name: str
 ) -> tuple[FloatArray, FloatArray]:
     """Limits, with those that are infinite replaced by what the balance of the bus implies."""
     if np.all(np.isfinite(low)) and np.all(np.isfinite(high)):
@@ -76,7 +76,7 @@ def _finite(
 
 def _add_cost(
     builder: Builder,
-    grid: PublicGrid,
+    grid: Grid,
     curves: CostCurves,
     power: Affine,
     low: FloatArray,
@@ -110,7 +110,7 @@ def _add_cost(
     builder.nonnegative(epigraph[place] - segment * (1.0 / unit[place]))
 
 
-def _refuse(grid: PublicGrid, bad: BoolArray, name: str, problem: str, advice: str) -> None:
+def _refuse(grid: Grid, bad: BoolArray, name: str, problem: str, advice: str) -> None:
     rows = np.flatnonzero(bad)
     if rows.size:
         bus = grid.buses.number[grid.generators.bus[rows[0]]]

@@ -21,13 +21,13 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from gridveil.arrays import FloatArray, IntArray
 from gridveil.conic.program import Affine, Builder
 from gridveil.conic.soc import RelaxedFlow
-from gridveil.grid.network import PublicGrid
+from gridveil.grid.network import Grid
 
 NARROW = 1e-2
 """Per unit or radians: ranges narrower than this are not blown up to unit size, which would make numbers too large."""
 
 
-def tighten(builder: Builder, grid: PublicGrid, flow: RelaxedFlow, products: str = "recursive") -> None:
+def tighten(builder: Builder, grid: Grid, flow: RelaxedFlow, products: str = "recursive") -> None:
     """Add the QC constraints to a relaxed flow; `products` is "recursive" or "lambda"."""
     pairs = flow.pairs
     with np.errstate(invalid="ignore"):
@@ -58,7 +58,7 @@ def tighten(builder: Builder, grid: PublicGrid, flow: RelaxedFlow, products: str
     _mccormick(builder, wi, vv, si, both, sine)
 
 
-def _magnitudes(builder: Builder, grid: PublicGrid, flow: RelaxedFlow) -> Affine:
+def _magnitudes(builder: Builder, grid: Grid, flow: RelaxedFlow) -> Affine:
     """v = c + r·v̂ around the centre of its range; then w = c² + 2·c·r·v̂ + r²·e, v̂² ≤ e ≤ (v̂'s limit)²."""
     centre, radius = 0.5 * (grid.buses.vmax + grid.buses.vmin), 0.5 * (grid.buses.vmax - grid.buses.vmin)
     unit = np.maximum(radius, NARROW)
@@ -159,7 +159,7 @@ def _mix(weights: list[Affine], values: list[FloatArray]) -> Affine:
     return total
 
 
-def _limit_currents(builder: Builder, grid: PublicGrid, flow: RelaxedFlow) -> None:
+def _limit_currents(builder: Builder, grid: Grid, flow: RelaxedFlow) -> None:
     first, bus = flow.pairs.first, flow.pairs.bus_from
     rated = np.flatnonzero(np.isfinite(grid.lines.rating[first]) & (grid.buses.vmin[bus] > 0))
     line = first[rated]

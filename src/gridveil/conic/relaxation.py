@@ -22,7 +22,7 @@ from gridveil.conic.dispatch import Ranges, add_generation
 from gridveil.conic.program import Builder, ConicProgram
 from gridveil.conic.soc import relaxed_flow
 from gridveil.errors import GridError, SolveError
-from gridveil.grid.network import LineParameters, PublicGrid
+from gridveil.grid.network import Grid, LineParameters
 from gridveil.status import Status
 
 Formulation = Literal["soc", "qc", "qc-lambda"]
@@ -73,7 +73,7 @@ class Relaxation:
 
 
 def solve_relaxation(
-    grid: PublicGrid,
+    grid: Grid,
     lines: LineParameters,
     formulation: Formulation = "soc",
     demand: tuple[FloatArray, FloatArray] | None = None,
@@ -88,7 +88,7 @@ def solve_relaxation(
 
 
 def checked(
-    grid: PublicGrid, lines: LineParameters, demand: tuple[FloatArray, FloatArray] | None
+    grid: Grid, lines: LineParameters, demand: tuple[FloatArray, FloatArray] | None
 ) -> tuple[FloatArray, FloatArray]:
     """The demand, the grid's own where none is given, if it and the lines fit the grid."""
     pd, qd = (grid.buses.pd, grid.buses.qd) if demand is None else demand
@@ -103,7 +103,7 @@ def checked(
 
 
 def opf_program(
-    grid: PublicGrid, lines: LineParameters, formulation: Formulation, demand: tuple[FloatArray, FloatArray]
+    grid: Grid, lines: LineParameters, formulation: Formulation, demand: tuple[FloatArray, FloatArray]
 ) -> ConicProgram:
     """The relaxation of a network's AC-OPF as a conic program."""
     if formulation not in get_args(Formulation):
@@ -152,7 +152,7 @@ def _attempt(name: str, program: ConicProgram, scale: float, limits: Limits) -> 
     return Relaxation(name, status, detail, bound, objective, loss, outcome.iterations, outcome.seconds)
 
 
-def _crossed_angles(grid: PublicGrid) -> str:
+def _crossed_angles(grid: Grid) -> str:
     """A sentence about lines between two buses whose angle limits exclude one another; empty if there are none."""
     pairs = bus_pairs(grid)
     crossed = np.flatnonzero(pairs.angle_min > pairs.angle_max)

@@ -17,7 +17,7 @@ from gridveil.arrays import FloatArray, IntArray
 from gridveil.conic.bus_pairs import BusPairs, bus_pairs, largest_flows, pair_forms
 from gridveil.conic.program import Affine, Builder
 from gridveil.errors import GridError
-from gridveil.grid.network import LineParameters, PublicGrid
+from gridveil.grid.network import Grid, LineParameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class RelaxedFlow:
     reach: FloatArray
 
 
-def relaxed_flow(builder: Builder, grid: PublicGrid, lines: LineParameters) -> RelaxedFlow:
+def relaxed_flow(builder: Builder, grid: Grid, lines: LineParameters) -> RelaxedFlow:
     """Add variables and rows of the relaxation; the balance rows hold the lines' flows out of each bus."""
     _check(grid)
     pairs, buses, ends = bus_pairs(grid), grid.buses, grid.lines
@@ -87,7 +87,7 @@ def relaxed_flow(builder: Builder, grid: PublicGrid, lines: LineParameters) -> R
     return RelaxedFlow(pairs, w, wr, wi, current, scale**2, balance_p, balance_q, reach)
 
 
-def _angle_cuts(builder: Builder, grid: PublicGrid, pairs: BusPairs, w: Affine, wr: Affine, wi: Affine) -> None:
+def _angle_cuts(builder: Builder, grid: Grid, pairs: BusPairs, w: Affine, wr: Affine, wi: Affine) -> None:
     limited = np.flatnonzero(pairs.angle_max - pairs.angle_min < np.pi)
     low, high = pairs.angle_min[limited], pairs.angle_max[limited]
     wr, wi = wr[limited], wi[limited]
@@ -107,7 +107,7 @@ def _constant(values: FloatArray) -> Affine:
     return Affine(np.zeros((0, len(values)), np.int64), np.zeros((0, len(values))), values)
 
 
-def _check(grid: PublicGrid) -> None:
+def _check(grid: Grid) -> None:
     buses = grid.buses
     bad = np.flatnonzero(~((buses.vmin >= 0) & (buses.vmax >= buses.vmin) & (buses.vmax < np.inf)))
     if bad.size:

@@ -4,13 +4,13 @@ from gridveil.grid.cost import CostCurves
 from gridveil.grid.network import (
     Buses,
     Generators,
+    Grid,
     LineKind,
     LineParameters,
     Lines,
     Multipliers,
     Network,
     OperatingPoint,
-    PublicGrid,
 )
 from gridveil.grid.physics import Violations, line_flows, operating_point, violations
 from gridveil.grid.topology import circuits, corridors, is_transformer, islands, line_levels_kv, reference_buses
@@ -19,13 +19,13 @@ __all__ = [
     "Buses",
     "CostCurves",
     "Generators",
+    "Grid",
     "LineKind",
     "LineParameters",
     "Lines",
     "Multipliers",
     "Network",
     "OperatingPoint",
-    "PublicGrid",
     "Violations",
     "circuits",
     "corridors",

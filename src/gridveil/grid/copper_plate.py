@@ -13,7 +13,7 @@ import numpy as np
 from gridveil.arrays import FloatArray
 from gridveil.errors import GridError
 from gridveil.grid.cost import CostCurves
-from gridveil.grid.network import PublicGrid
+from gridveil.grid.network import Grid
 
 _HALVINGS = 60
 _REACH = 1e6
@@ -21,7 +21,7 @@ _REACH = 1e6
 
 
 @lru_cache(maxsize=256)
-def copper_plate_cost(grid: PublicGrid, demand: float) -> float:
+def copper_plate_cost(grid: Grid, demand: float) -> float:
     """The cost of the merit order at a total active demand, or `GridError` if the generators cannot meet it.
 
     Shunts take or give what they do at a voltage of 1.

@@ -1,4 +1,5 @@
-"""The network in per unit as arrays: what is public of it (`PublicGrid`) and its line parameters, held apart.
+"""The network in per unit as arrays: its `Grid` and its line parameters, held apart. Of some world: the true one, a
+noisy one, a released one.
 
 Angles are in radians, buses are numbered 0..n-1, only elements in service are here. Names follow docs/notation.md.
 """
@@ -66,7 +67,7 @@ class Generators:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """What is public of each line or transformer in service; an absent `rating` or angle limit is infinite."""
+    """Each line or transformer in service, but for its parameters; an absent `rating` or angle limit is infinite."""
 
     bus_from: IntArray
     bus_to: IntArray
@@ -105,8 +106,8 @@ class LineParameters:
 
 
 @dataclass(frozen=True, eq=False)
-class PublicGrid:
-    """Everything about a network but its line parameters."""
+class Grid:
+    """Everything about a network but its line parameters, with the numbers that it has in some world."""
 
     base_mva: float
     buses: Buses
@@ -128,13 +129,13 @@ class PublicGrid:
         return len(self.lines.bus_from)
 
     def __repr__(self) -> str:
-        return f"PublicGrid({self.n_bus} buses, {self.n_generator} generators, {self.n_line} lines)"
+        return f"Grid({self.n_bus} buses, {self.n_generator} generators, {self.n_line} lines)"
 
 
 class Network(NamedTuple):
     """A grid together with the line parameters it has in some world (the true one, a noisy one, a released one)."""
 
-    grid: PublicGrid
+    grid: Grid
     lines: LineParameters
 
 

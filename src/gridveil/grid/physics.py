@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.arrays import ComplexArray, FloatArray
-from gridveil.grid.network import LineParameters, OperatingPoint, PublicGrid
+from gridveil.grid.network import Grid, LineParameters, OperatingPoint
 
 
-def line_flows(grid: PublicGrid, lines: LineParameters, voltage: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+def line_flows(grid: Grid, lines: LineParameters, voltage: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
     """Complex power that enters each line at its from end and at its to end."""
     tap = grid.lines.tap * np.exp(1j * grid.lines.shift)
     series = lines.g + 1j * lines.b
@@ -28,7 +28,7 @@ def line_flows(grid: PublicGrid, lines: LineParameters, voltage: ComplexArray) -
 
 
 def operating_point(
-    grid: PublicGrid, lines: LineParameters, vm: FloatArray, va: FloatArray, pg: FloatArray, qg: FloatArray
+    grid: Grid, lines: LineParameters, vm: FloatArray, va: FloatArray, pg: FloatArray, qg: FloatArray
 ) -> OperatingPoint:
     """Voltages and generation completed by the flows and the cost that follow from them."""
     s_from, s_to = line_flows(grid, lines, vm * np.exp(1j * va))
@@ -55,7 +55,7 @@ class Violations:
 
 
 def violations(
-    grid: PublicGrid,
+    grid: Grid,
     lines: LineParameters,
     point: OperatingPoint,
     demand: tuple[FloatArray, FloatArray] | None = None,

@@ -17,7 +17,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray, frozen
 from gridveil.errors import GridError
-from gridveil.grid.network import PublicGrid
+from gridveil.grid.network import Grid
 
 RULES = ("ramp", "sine", "uniform")
 
@@ -59,19 +59,19 @@ def checked_steps(profile: Profile, used: Sequence[int], most: int | None) -> li
     return [int(one) for one in left[equally_spaced(len(left), count)]] if count else []
 
 
-def base_profile(grid: PublicGrid) -> Profile:
+def base_profile(grid: Grid) -> Profile:
     """The network's own demand as the only step."""
     return scaled(grid, np.ones(1))
 
 
-def scaled(grid: PublicGrid, scales: FloatArray, first: int = 1) -> Profile:
+def scaled(grid: Grid, scales: FloatArray, first: int = 1) -> Profile:
     """The base demand times a scale per step (h,) or per step and bus (h, n_bus)."""
     table = np.broadcast_to(np.asarray(scales, dtype=float).reshape(len(scales), -1), (len(scales), grid.n_bus))
     return Profile(np.arange(first, first + len(table)), table * grid.buses.pd, table * grid.buses.qd)
 
 
 def make_profile(
-    grid: PublicGrid,
+    grid: Grid,
     horizon: int,
     rule: str = "uniform",
     *,

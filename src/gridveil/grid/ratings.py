@@ -9,18 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray
-from gridveil.grid.network import PublicGrid
+from gridveil.grid.network import Grid
 
 ANGLES = (15.0, 30.0)
 """Angle differences, in degrees, by which libraries have made ratings."""
 
 
-def rated(grid: PublicGrid) -> BoolArray:
+def rated(grid: Grid) -> BoolArray:
     """Lines with a rating."""
     return np.asarray(np.isfinite(grid.lines.rating) & (grid.lines.rating > 0))
 
 
-def bound_size(grid: PublicGrid, theta: FloatArray) -> FloatArray:
+def bound_size(grid: Grid, theta: FloatArray) -> FloatArray:
     """ln|z| of every line if its rating is the bound at θ (by line, in radians); NaN where it has none."""
     ends, known = grid.lines, rated(grid)
     v_from, v_to = grid.buses.vmax[ends.bus_from], grid.buses.vmax[ends.bus_to]
@@ -29,7 +29,7 @@ def bound_size(grid: PublicGrid, theta: FloatArray) -> FloatArray:
     return np.where(known, power - np.log(np.where(known, ends.rating, 1.0)), np.nan)
 
 
-def likely_angles(grid: PublicGrid) -> list[FloatArray]:
+def likely_angles(grid: Grid) -> list[FloatArray]:
     """Angle differences to try, by line: the usual ones, and the file's own limits where they are others."""
     limit = np.abs(grid.lines.angle_max)
     own = np.where((limit > 0) & (limit <= np.pi / 2), limit, np.deg2rad(ANGLES[0]))

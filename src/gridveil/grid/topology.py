@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
-from gridveil.grid.network import PublicGrid
+from gridveil.grid.network import Grid
 
 
-def islands(grid: PublicGrid) -> IntArray:
+def islands(grid: Grid) -> IntArray:
     """Island number of every bus, 0.. in the order of each island's first bus."""
     return np.unique(components(grid.n_bus, grid.lines.bus_from, grid.lines.bus_to), return_inverse=True)[1]
 
@@ -29,7 +29,7 @@ def components(count: int, one: IntArray, two: IntArray) -> IntArray:
     return name
 
 
-def reference_buses(grid: PublicGrid, island: IntArray) -> IntArray:
+def reference_buses(grid: Grid, island: IntArray) -> IntArray:
     """The bus of each island whose angle is set to zero.
 
     The file's first reference bus where the island has one, else its first bus with a generator, else its first bus:
@@ -43,7 +43,7 @@ def reference_buses(grid: PublicGrid, island: IntArray) -> IntArray:
     return best[np.unique(island[best], return_index=True)[1]].astype(np.int64)
 
 
-def corridors(grid: PublicGrid) -> IntArray:
+def corridors(grid: Grid) -> IntArray:
     """Corridor number of every line: parallel lines, in either direction, share one; numbered by first appearance."""
     low = np.minimum(grid.lines.bus_from, grid.lines.bus_to)
     high = np.maximum(grid.lines.bus_from, grid.lines.bus_to)
@@ -53,7 +53,7 @@ def corridors(grid: PublicGrid) -> IntArray:
     return rank[inverse]
 
 
-def circuits(grid: PublicGrid) -> IntArray:
+def circuits(grid: Grid) -> IntArray:
     """Circuit number of every line: the corridor, split where public ratings differ by more than a factor of two.
 
     Parallel lines of about one rating are twins and are kept equal. A corridor may also join a strong line and a weak
@@ -69,13 +69,13 @@ def circuits(grid: PublicGrid) -> IntArray:
     return np.unique(np.stack([corridor, octave], axis=1), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def is_transformer(grid: PublicGrid) -> BoolArray:
+def is_transformer(grid: Grid) -> BoolArray:
     """Lines that change voltage or phase, by public data: a tap, a shift, or two base voltages."""
     ends, kv = grid.lines, grid.buses.base_kv
     return np.asarray((ends.tap != 1.0) | (ends.shift != 0.0) | (kv[ends.bus_from] != kv[ends.bus_to]))
 
 
-def line_levels_kv(grid: PublicGrid) -> FloatArray:
+def line_levels_kv(grid: Grid) -> FloatArray:
     """Voltage level of every line: the higher base kV of its two ends (0, for a bus without one, is a level too)."""
     kv = grid.buses.base_kv
     return np.maximum(kv[grid.lines.bus_from], kv[grid.lines.bus_to])

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid.network import Generators, Network, PublicGrid
+from gridveil.grid.network import Generators, Grid, Network
 from gridveil.grid.physics import Violations, operating_point, violations
 from gridveil.nlp import ipopt
 from gridveil.nlp.blocks import OBJECTIVE, SwitchedShuntBlock
@@ -58,7 +58,7 @@ class Energised:
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    grid: PublicGrid
+    grid: Grid
     problem: Problem
     flow: PowerFlow
     share: IntArray
@@ -67,23 +67,23 @@ class _Model:
     shunts: IntArray
 
 
-def load(grid: PublicGrid) -> FloatArray:
+def load(grid: Grid) -> FloatArray:
     """The active demand that counts as load, by bus."""
     return np.maximum(grid.buses.pd, 0.0)
 
 
-def dark(grid: PublicGrid) -> State:
+def dark(grid: Grid) -> State:
     """Nothing energised: feasible under `switchable`, whatever the network."""
     sizes = (grid.n_bus, grid.n_bus, grid.n_generator, grid.n_generator, grid.n_bus, grid.n_bus)
     return State(*(np.zeros(size) for size in sizes))
 
 
-def served(grid: PublicGrid, state: State) -> float:
+def served(grid: Grid, state: State) -> float:
     """The load that a state serves, in per unit."""
     return float(load(grid) @ state.share)
 
 
-def allowed(grid: PublicGrid, rules: Rules) -> Generators:
+def allowed(grid: Grid, rules: Rules) -> Generators:
     """The generators with the ranges the rules give them."""
     own = grid.generators
     if rules is Rules.LITERAL:
@@ -155,7 +155,7 @@ def _culprits(model: _Model, evaluator: Evaluator, bounds: Bounds, x: FloatArray
     return np.flatnonzero(at_bus >= 0.5 * at_bus.max())
 
 
-def _model(grid: PublicGrid) -> _Model:
+def _model(grid: Grid) -> _Model:
     variables, rows = Layout(), Layout(start=1)
     none = np.zeros(grid.n_bus)
     flow = power_flow(replace(grid, buses=replace(grid.buses, gs=none, bs=none)), variables, rows)

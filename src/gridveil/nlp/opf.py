@@ -17,7 +17,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray, check_length
 from gridveil.errors import SolveError
-from gridveil.grid.network import LineParameters, Multipliers, OperatingPoint, PublicGrid
+from gridveil.grid.network import Grid, LineParameters, Multipliers, OperatingPoint
 from gridveil.grid.physics import Violations, operating_point, violations
 from gridveil.nlp import ipopt
 from gridveil.nlp.blocks import OBJECTIVE
@@ -40,12 +40,12 @@ class OpfModel:
     Build it once, solve it often.
     """
 
-    grid: PublicGrid
+    grid: Grid
     problem: Problem
     flow: PowerFlow
     cost: DispatchCost
 
-    def at(self, grid: PublicGrid) -> OpfModel:
+    def at(self, grid: Grid) -> OpfModel:
         """The same pattern in another world: demand, limits and ratings may differ, zeros and costs may not."""
         return self if grid is self.grid else replace(self, grid=grid, flow=replace(self.flow, grid=grid))
 
@@ -92,7 +92,7 @@ class Solution:
 
 
 @lru_cache(maxsize=4)
-def opf_model(grid: PublicGrid) -> OpfModel:
+def opf_model(grid: Grid) -> OpfModel:
     """Build the pattern of a grid's AC-OPF; the last few are remembered."""
     variables, rows = Layout(), Layout(start=1)
     flow = power_flow(grid, variables, rows)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid.network import LineParameters, PublicGrid
+from gridveil.grid.network import Grid, LineParameters
 from gridveil.grid.topology import islands, reference_buses
 from gridveil.nlp.blocks import NO_ROW, Block, LineBlock, ShuntBlock
 from gridveil.nlp.problem import Layout, LinearTerms
@@ -35,7 +35,7 @@ class Demand(NamedTuple):
 class PowerFlow:
     """Where one snapshot stands in a problem: its columns, its rows (0 is the objective), its blocks."""
 
-    grid: PublicGrid
+    grid: Grid
     va: IntArray
     vm: IntArray
     pg: IntArray
@@ -53,7 +53,7 @@ class PowerFlow:
 
 
 def power_flow(
-    grid: PublicGrid, variables: Layout, rows: Layout, parameter_columns: IntArray | None = None, name: str = ""
+    grid: Grid, variables: Layout, rows: Layout, parameter_columns: IntArray | None = None, name: str = ""
 ) -> PowerFlow:
     """Add one snapshot to a problem; `name` tells its ranges from those of other snapshots.
 
@@ -95,12 +95,12 @@ def power_flow(
     )  # fmt: skip
 
 
-def line_numbers(grid: PublicGrid, lines: LineParameters) -> Any:
+def line_numbers(grid: Grid, lines: LineParameters) -> Any:
     """What the line block is given where the parameters are numbers: (g, b, h), and 1/rating."""
     return (lines.g, lines.b, lines.b + 0.5 * lines.bc), inverse_ratings(grid)
 
 
-def inverse_ratings(grid: PublicGrid) -> FloatArray:
+def inverse_ratings(grid: Grid) -> FloatArray:
     """1/rating of every line; 0 for those that have none."""
     return np.where(np.isfinite(grid.lines.rating), 1.0 / grid.lines.rating, 0.0)
 

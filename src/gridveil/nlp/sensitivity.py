@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.grid.network import LineParameters, OperatingPoint, PublicGrid
+from gridveil.grid.network import Grid, LineParameters, OperatingPoint
 from gridveil.nlp import line_flow
 from gridveil.nlp.opf import Solution
 
 
-def cost_gradient(grid: PublicGrid, lines: LineParameters, solution: Solution) -> FloatArray:
+def cost_gradient(grid: Grid, lines: LineParameters, solution: Solution) -> FloatArray:
     """∂cost/∂(g, b, bc) of every line, shape (3, n_line)."""
     ends, point, multiplier = grid.lines, solution.point, solution.multipliers
     delta = point.va[ends.bus_from] - point.va[ends.bus_to] - ends.shift
@@ -35,7 +35,7 @@ def cost_gradient(grid: PublicGrid, lines: LineParameters, solution: Solution) -
     return result
 
 
-def number_gradients(grid: PublicGrid, solution: Solution) -> dict[str, FloatArray]:
+def number_gradients(grid: Grid, solution: Solution) -> dict[str, FloatArray]:
     """∂cost/∂ln v of ratings, loads and limits, by line, bus and unit; 0 where there is none."""
     multiplier, point = solution.multipliers, solution.point
     flow, units = multiplier["rating_from"] + multiplier["rating_to"], grid.generators
@@ -52,7 +52,7 @@ def number_gradients(grid: PublicGrid, solution: Solution) -> dict[str, FloatArr
     return found
 
 
-def _demand(grid: PublicGrid, point: OperatingPoint) -> tuple[FloatArray, FloatArray]:
+def _demand(grid: Grid, point: OperatingPoint) -> tuple[FloatArray, FloatArray]:
     """What a point serves at every bus: what comes in less what goes out."""
     ends, square = grid.lines, point.vm**2
     active, reactive = -square * grid.buses.gs, square * grid.buses.bs

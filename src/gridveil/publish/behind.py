@@ -17,7 +17,7 @@ from gridveil.casefile.read import read_bytes
 from gridveil.casefile.to_network import to_network
 from gridveil.casefile.write import to_text
 from gridveil.errors import CertificateFailed, OutOfEffort, RepairFailed
-from gridveil.grid import Network, PublicGrid
+from gridveil.grid import Grid, Network
 from gridveil.grid.profile import Profile, checked_steps
 from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.ledger import Receipt
@@ -49,9 +49,7 @@ Progress = Callable[[str], None]
 class Shop(Protocol):
     """Where a draw is estimated and repaired: in this process, or in one that has never seen the secret."""
 
-    def begin(
-        self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity, told: Callable[[float], None] = ...
-    ) -> Self: ...
+    def begin(self, grid: Grid, noisy: NoisyLines, fidelity: Fidelity, told: Callable[[float], None] = ...) -> Self: ...
 
     def estimate(self, demands: Sequence[Demand], *, needed: bool = ..., enough: float = ...) -> Estimate: ...
 
@@ -64,7 +62,7 @@ class Shop(Protocol):
 class Public:
     """All that is public of a release once everything is drawn."""
 
-    grid: PublicGrid
+    grid: Grid
     plan: Plan
     profile: Profile | None
     horizon: Profile

@@ -12,7 +12,7 @@ from math import exp, expm1, inf, isfinite, log, sqrt
 import numpy as np
 
 from gridveil.errors import GridError, ReleaseError, RepairFailed
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.nlp.power_flow import Demand
 from gridveil.wall.draw import Estimate
@@ -26,7 +26,7 @@ _SHARES = (0.5, 1.0)
 """Of the way from the fused surcharge to the one that the draw itself has, where no network near it has the first."""
 
 
-def copper_plates(grid: PublicGrid, demands: Sequence[Demand]) -> list[float]:
+def copper_plates(grid: Grid, demands: Sequence[Demand]) -> list[float]:
     """The copper-plate cost of every step; refuses what has no meaning as a measure of cost."""
     try:
         plates = [copper_plate_cost(grid, float(one.pd.sum())) for one in demands]

@@ -10,7 +10,7 @@ from re import sub
 
 import numpy as np
 
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.publish.manifest import Parts, totals_part
 from gridveil.wall.facts import DIGITS, KIND_WORDS, TOTALS, Fact, FactKind, Source
 from gridveil.wall.mechanisms import COST, RELATIVE, UNITS, MechanismWords, mechanism_words
@@ -144,7 +144,7 @@ def needs_dispatch(source: Source, *, attended: bool) -> bool:
 
 def stays_public(
     words: MechanismWords,
-    grid: PublicGrid,
+    grid: Grid,
     source: Source,
     parts: Parts | None = None,
     earlier: Collection[str] = (),
@@ -206,7 +206,7 @@ def _left_public(protection: Protection, *, shape_public: bool) -> list[str]:
     return stated
 
 
-def unprotected_lines(words: MechanismWords, grid: PublicGrid, protection: Protection | None) -> list[int]:
+def unprotected_lines(words: MechanismWords, grid: Grid, protection: Protection | None) -> list[int]:
     """Numbers of lines whose series parameters are released as they are."""
     if protection is not None and Group.LINES not in protection:
         return list(range(1, grid.n_line + 1))
@@ -239,7 +239,7 @@ def within(low: float | None, high: float | None) -> str:
     return f"{low:,.0f} to {high:,.0f}"
 
 
-def _left_open(words: MechanismWords, grid: PublicGrid) -> list[str]:
+def _left_open(words: MechanismWords, grid: Grid) -> list[str]:
     """Line parameters that a mechanism leaves as they are."""
     stated = list(words.left_open)
     if count := int(np.count_nonzero(words.unprotected(grid))):

@@ -12,7 +12,7 @@ import numpy as np
 
 from gridveil.arrays import IntArray
 from gridveil.errors import ReleaseError
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.regular import small_bytes
 from gridveil.wall.protection import Element, Protection
 
@@ -22,7 +22,7 @@ LARGEST = 16 * 2**20
 """Bytes of an identity map: a million buses."""
 
 
-def corridor_buses(grid: PublicGrid, same_as: SameAs | None = None) -> list[tuple[int, int]]:
+def corridor_buses(grid: Grid, same_as: SameAs | None = None) -> list[tuple[int, int]]:
     """The bus numbers of every corridor, the smaller first; in the order of first appearance.
 
     By an identity map several corridors may be one asset; it then stands here as often, and is charged as often.
@@ -36,7 +36,7 @@ def corridor_buses(grid: PublicGrid, same_as: SameAs | None = None) -> list[tupl
     return [(low, high) for low, high in renamed]
 
 
-def identities(grid: PublicGrid, same_as: SameAs | None = None, protection: Protection | None = None) -> list[str]:
+def identities(grid: Grid, same_as: SameAs | None = None, protection: Protection | None = None) -> list[str]:
     """The public identity of every asset that a release protects: corridors, unless more or others are."""
     elements = (Element.CORRIDOR,) if protection is None else protection.elements
     known = same_as or {}
@@ -54,7 +54,7 @@ def identities(grid: PublicGrid, same_as: SameAs | None = None, protection: Prot
     return found
 
 
-def read_same_as(path: Path, grid: PublicGrid) -> dict[int, int]:
+def read_same_as(path: Path, grid: Grid) -> dict[int, int]:
     """A CSV file with the columns `bus` and `known_as`: which bus of an earlier release each renumbered one is."""
     try:
         text = small_bytes(path, LARGEST).decode("utf-8-sig")
@@ -74,6 +74,6 @@ def read_same_as(path: Path, grid: PublicGrid) -> dict[int, int]:
     return found
 
 
-def former_shape(grid: PublicGrid) -> bytes:
+def former_shape(grid: Grid) -> bytes:
     """What ledgers of the first version knew a network by: its buses and their base voltages."""
     return json.dumps(sorted(zip(grid.buses.number.tolist(), grid.buses.base_kv.tolist(), strict=True))).encode()

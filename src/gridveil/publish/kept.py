@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from gridveil.arrays import FloatArray
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.publish.plan import Plan
 from gridveil.wall.draw import Drawn, NoisyLines
 
@@ -19,7 +19,7 @@ class KeptDraw:
     noisy: NoisyLines
     plan: dict[str, Any]
     profile: bool
-    grid: PublicGrid | None = None
+    grid: Grid | None = None
     outcome: FloatArray | None = None
     factors: tuple[FloatArray, FloatArray] | None = None
 

@@ -12,7 +12,7 @@ from contextlib import closing
 from functools import partial
 
 from gridveil.errors import ReleaseError
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.grid.profile import Profile, base_profile
 from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.composition import Assets
@@ -120,7 +120,7 @@ def release(
     return made
 
 
-def _horizon(grid: PublicGrid, plan: Plan, profile: Profile | None) -> Profile:
+def _horizon(grid: Grid, plan: Plan, profile: Profile | None) -> Profile:
     if profile is not None and plan.unattended and Group.LOADS in plan.protection:
         raise ReleaseError(
             "an unattended release with protected loads takes no profile: whether it fits the loads would be told by a "
@@ -149,7 +149,7 @@ def _require_optima(plan: Plan, truth: Truth, unused: Truth, progress: Progress)
         unused.require_optima()
 
 
-def _plates(grid: PublicGrid, plan: Plan, horizon: Profile, used: Sequence[int]) -> list[float]:
+def _plates(grid: Grid, plan: Plan, horizon: Profile, used: Sequence[int]) -> list[float]:
     """Copper-plate costs, where they are public. Of protected numbers nothing is told by a refusal: what depends on
     them is looked at after the noise."""
     demands = [Demand(horizon.pd[index], horizon.qd[index]) for index in used]

@@ -13,7 +13,7 @@ from re import match
 from msgspec import UNSET, UnsetType, convert
 
 from gridveil.errors import ReleaseError
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.grid.profile import Profile
 from gridveil.privacy.chain import Entry
 from gridveil.privacy.ledger import Receipt
@@ -58,7 +58,7 @@ from gridveil.wall.protection import Group, Protection
 
 def make_manifest(
     plan: Plan,
-    grid: PublicGrid,
+    grid: Grid,
     facts: Sequence[Fact],
     result: Repair,
     noise: Noise,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.errors import ReleaseError
-from gridveil.grid import LineKind, PublicGrid
+from gridveil.grid import Grid, LineKind
 from gridveil.publish.plan import Plan
 from gridveil.wall.protection import Group
 
 
-def check_network(plan: Plan, grid: PublicGrid) -> None:
+def check_network(plan: Plan, grid: Grid) -> None:
     """Refuse a network in which there is nothing to protect."""
     groups = plan.protect or ()
     if Group.LINES in groups and not np.any(grid.lines.kind == LineKind.LOSSY):

@@ -13,7 +13,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray
 from gridveil.errors import GridError, ReleaseError, RepairFailed
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.grid.profile import Profile
 from gridveil.publish.plan import Plan
@@ -71,7 +71,7 @@ def _settled(drawn: Drawn, facts: Sequence[Fact]) -> Drawn:
     return Drawn(written(to_totals(drawn.grid, moving), moving.table), replace(drawn.lines, moving=moving))
 
 
-def _plate(grid: PublicGrid) -> float:
+def _plate(grid: Grid) -> float:
     try:
         plate = copper_plate_cost(grid, float(grid.buses.pd.sum()))
     except GridError as error:
@@ -81,7 +81,7 @@ def _plate(grid: PublicGrid) -> float:
     return plate
 
 
-def plates(grid: PublicGrid, profile: Profile, used: Sequence[int]) -> list[float]:
+def plates(grid: Grid, profile: Profile, used: Sequence[int]) -> list[float]:
     """The copper-plate cost of every used step of the drawn network."""
     try:
         found = [copper_plate_cost(grid, float(profile.pd[index].sum())) for index in used]
@@ -92,7 +92,7 @@ def plates(grid: PublicGrid, profile: Profile, used: Sequence[int]) -> list[floa
     return found
 
 
-def shape(grid: PublicGrid, profile: Profile, *, public: bool) -> tuple[FloatArray, FloatArray]:
+def shape(grid: Grid, profile: Profile, *, public: bool) -> tuple[FloatArray, FloatArray]:
     """What protected loads are multiplied by at every step, which is public: one number for all of them, to six digits,
     or one for each, to three, if that is said to be. More digits would tell of which loads they are ratios."""
     found, bases = [], (grid.buses.pd, grid.buses.qd)
@@ -122,12 +122,12 @@ def _rounded(values: FloatArray, digits: int) -> FloatArray:
     return np.array([float(f"{value:.{digits - 1}e}") for value in values.ravel().tolist()]).reshape(values.shape)
 
 
-def shaped(grid: PublicGrid, profile: Profile, factors: tuple[FloatArray, FloatArray]) -> Profile:
+def shaped(grid: Grid, profile: Profile, factors: tuple[FloatArray, FloatArray]) -> Profile:
     """The profile of another world: its loads, times the public shape."""
     return Profile(profile.step, factors[0] * grid.buses.pd, factors[1] * grid.buses.qd)
 
 
-def released(drawn: PublicGrid, profile: Profile, result: Repair) -> Profile:
+def released(drawn: Grid, profile: Profile, result: Repair) -> Profile:
     """The profile in which loads have moved as the repair moved them."""
     now = result.network.grid.buses
     ratios = [

@@ -9,7 +9,7 @@ from math import inf, isfinite
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.grid import Network, PublicGrid
+from gridveil.grid import Grid, Network
 from gridveil.nlp.opf import opf_model
 from gridveil.nlp.solver import Status
 from gridveil.repair.bounds import WIDE, WIDENING, Box, likely_widening, parameter_box
@@ -255,8 +255,8 @@ class Bench:
         return None
 
     @property
-    def grid(self) -> PublicGrid:
-        """The public half of the network."""
+    def grid(self) -> Grid:
+        """The network but for its lines."""
         return self.trial.model.grid
 
     @property

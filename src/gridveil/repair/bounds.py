@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid import LineKind, LineParameters, Network, PublicGrid
+from gridveil.grid import Grid, LineKind, LineParameters, Network
 from gridveil.repair.moving import logarithms, moved
 from gridveil.wall.draw import Moving, NoisyLines
 
@@ -33,7 +33,7 @@ class Box:
     uses. Of the others the bases stand in `grid`.
     """
 
-    grid: PublicGrid
+    grid: Grid
     moving: Moving | None
     columns: IntArray
     base: FloatArray
@@ -95,7 +95,7 @@ def parameter_columns(noisy: NoisyLines) -> IntArray:
     return np.stack([noisy.group, groups + noisy.group, 2 * groups + noisy.charging_group])
 
 
-def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float, near: Network | None = None) -> Box:
+def parameter_box(grid: Grid, noisy: NoisyLines, factor: float, near: Network | None = None) -> Box:
     """The box at one bound factor, around the noisy values; the target is these, or a network to stay `near`."""
     columns, moving = parameter_columns(noisy), noisy.moving
     size = int(columns.max(initial=-1)) + 1
@@ -128,7 +128,7 @@ def parameter_box(grid: PublicGrid, noisy: NoisyLines, factor: float, near: Netw
     return Box(grid, moving, columns, base, -reach, reach, np.clip(target, -reach, reach), weight)
 
 
-def likely_widening(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> float:
+def likely_widening(grid: Grid, noisy: NoisyLines, bound_factor: float) -> float:
     """The first widening whose box has all true values, unless the noise lies far in its tail; by public data alone.
 
     A box around the mean of a voltage level does not grow with the noise.

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gridveil.grid import LineParameters, Multipliers, Network, OperatingPoint, PublicGrid
+from gridveil.grid import Grid, LineParameters, Multipliers, Network, OperatingPoint
 from gridveil.nlp.opf import Near, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
@@ -21,7 +21,7 @@ from gridveil.wall.draw import Fidelity, NoisyLines, Snapshot
 
 
 def certify(
-    grid: PublicGrid,
+    grid: Grid,
     lines: LineParameters,
     points: Sequence[OperatingPoint | None],
     snapshots: Sequence[Snapshot],
@@ -55,7 +55,7 @@ def certify(
     return Certificate(tuple(checks), used=tuple(used))
 
 
-def bounds_check(grid: PublicGrid, network: Network, noisy: NoisyLines, factor: float) -> Check:
+def bounds_check(grid: Grid, network: Network, noisy: NoisyLines, factor: float) -> Check:
     """How far the released parameters lie outside their box, relative to its ends; needs the noisy values, those beside
     the lines in a `grid`."""
     outside = parameter_box(grid, noisy, factor).outside(network)

@@ -19,7 +19,7 @@ from threading import Thread, Timer
 from typing import Self
 
 from gridveil.errors import GridVeilError, OutOfEffort, ReleaseError, RepairFailed, WallBreach
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.nlp.power_flow import Demand
 from gridveil.process.confine import confine
 from gridveil.process.start import isolated
@@ -42,7 +42,7 @@ FORBIDDEN = ("gridveil.sealed", "gridveil.privacy", "gridveil.casefile", "gridve
 class Task:
     """What the child works on."""
 
-    grid: PublicGrid
+    grid: Grid
     noisy: NoisyLines
     fidelity: Fidelity
 
@@ -107,7 +107,7 @@ class ChildWorkshop:
         words = greeting.removeprefix(GREETING).decode("ascii", errors="replace")
         return tuple(words.split())
 
-    def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity, told: Told = silent) -> Self:
+    def begin(self, grid: Grid, noisy: NoisyLines, fidelity: Fidelity, told: Told = silent) -> Self:
         """As `Workshop.begin`."""
         self._told = told
         self._send(pack(Task(grid, noisy, fidelity)))

@@ -14,7 +14,7 @@ from math import inf, sqrt
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.grid import LineParameters, Network, PublicGrid
+from gridveil.grid import Grid, LineParameters, Network
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.nlp.opf import OpfModel, Solution
 from gridveil.nlp.power_flow import Demand
@@ -36,7 +36,7 @@ class Solved:
     optima: Sequence[Solution]
 
 
-def surcharges(grid: PublicGrid, demands: Sequence[Demand], costs: Sequence[float]) -> FloatArray:
+def surcharges(grid: Grid, demands: Sequence[Demand], costs: Sequence[float]) -> FloatArray:
     """ln(cost/copper-plate cost) of every step."""
     plates = [copper_plate_cost(grid, float(one.pd.sum())) for one in demands]
     return np.array([np.log(max(cost, 1e-9 * plate) / plate) for cost, plate in zip(costs, plates, strict=True)])

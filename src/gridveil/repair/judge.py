@@ -10,7 +10,7 @@ import numpy as np
 
 from gridveil.arrays import IntArray
 from gridveil.errors import RepairFailed
-from gridveil.grid import LineKind, LineParameters, OperatingPoint, PublicGrid, circuits, violations
+from gridveil.grid import Grid, LineKind, LineParameters, OperatingPoint, circuits, violations
 from gridveil.wall.certificate import Check, CheckKind
 from gridveil.wall.draw import Fidelity, Snapshot
 from gridveil.wall.facts import Fact, FactKind
@@ -42,7 +42,7 @@ def promised(snapshots: Sequence[Snapshot], fidelity: Fidelity) -> list[float]:
 
 
 def judge_point(
-    grid: PublicGrid,
+    grid: Grid,
     lines: LineParameters,
     point: OperatingPoint,
     snapshot: Snapshot,
@@ -64,7 +64,7 @@ def judge_point(
 
 
 def judge_lines(
-    grid: PublicGrid, lines: LineParameters, unprotected: Sequence[int] = (), kept: Kept | None = None
+    grid: Grid, lines: LineParameters, unprotected: Sequence[int] = (), kept: Kept | None = None
 ) -> list[Check]:
     """Signs of resistances, and twins that are equal; of a joint release, its totals and the order of limits too."""
     twins = equal_circuits(grid) if kept is not None and Group.RATINGS in kept.protection else circuits(grid)
@@ -99,7 +99,7 @@ def _shown_totals(kept: Kept) -> dict[FactKind, float]:
     return {one.kind: one.value for one in kept.facts if one.kind in kinds}
 
 
-def _judge_totals(grid: PublicGrid, kept: Kept) -> list[Check]:
+def _judge_totals(grid: Grid, kept: Kept) -> list[Check]:
     made, base = grid.generators, grid.base_mva
     demand = float(grid.buses.pd.sum())
     have = {FactKind.DEMAND: demand * base, FactKind.CAPACITY: float(made.pmax[np.isfinite(made.pmax)].sum()) * base}
@@ -122,12 +122,12 @@ def at_most(kind: CheckKind, value: float, limit: float, step: int | None = None
     return Check(kind, shown, float(limit), bool(value <= limit), step)
 
 
-def _wrong_signs(grid: PublicGrid, lines: LineParameters) -> int:
+def _wrong_signs(grid: Grid, lines: LineParameters) -> int:
     expected = np.array([1, 0, -1])[grid.lines.kind] if grid.n_line else np.zeros(0)
     return int(np.count_nonzero(np.sign(lines.g) != expected))
 
 
-def _corridor_spread(grid: PublicGrid, lines: LineParameters, unprotected: Sequence[int], twins: IntArray) -> float:
+def _corridor_spread(grid: Grid, lines: LineParameters, unprotected: Sequence[int], twins: IntArray) -> float:
     """Largest relative difference of y between twins: lines of one circuit with the same public signs."""
     counted = np.ones(grid.n_line, dtype=bool)
     counted[list(unprotected)] = False

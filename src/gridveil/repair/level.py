@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gridveil.grid import Multipliers, Network, PublicGrid
+from gridveil.grid import Grid, Multipliers, Network
 from gridveil.nlp.opf import Solution
 
 
-def scaled_grid(grid: PublicGrid, level: float) -> PublicGrid:
+def scaled_grid(grid: Grid, level: float) -> Grid:
     """The grid with all costs times a factor."""
     return replace(grid, cost_p=grid.cost_p.over(1.0 / level), cost_q=grid.cost_q.over(1.0 / level))
 

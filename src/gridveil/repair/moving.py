@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.wall.draw import SIGNIFICANT, Moving
 from gridveil.wall.numbers import Table, orderly, with_limits
 
@@ -19,14 +19,14 @@ LIMITS = ("pmax", "pmin", "qmax", "qmin")
 NAMES = ("rating", "pd", "qd", *LIMITS)
 
 
-def numbers(grid: PublicGrid, name: str) -> FloatArray:
+def numbers(grid: Grid, name: str) -> FloatArray:
     """A quantity of every line, bus or unit."""
     table = {"rating": grid.lines, "pd": grid.buses, "qd": grid.buses}.get(name, grid.generators)
     values: FloatArray = getattr(table, name)
     return values
 
 
-def with_numbers(grid: PublicGrid, found: dict[str, FloatArray]) -> PublicGrid:
+def with_numbers(grid: Grid, found: dict[str, FloatArray]) -> Grid:
     """The grid with other ratings, loads and limits."""
     return replace(
         with_limits(grid, found),
@@ -35,7 +35,7 @@ def with_numbers(grid: PublicGrid, found: dict[str, FloatArray]) -> PublicGrid:
     )
 
 
-def moved(grid: PublicGrid, moving: Moving, u: FloatArray) -> PublicGrid:
+def moved(grid: Grid, moving: Moving, u: FloatArray) -> Grid:
     """The grid with every moving number times its e^u, limits in order, totals kept, digits as in a file."""
     made, found = moving.table, dict[str, FloatArray]()
     for name in NAMES:
@@ -46,7 +46,7 @@ def moved(grid: PublicGrid, moving: Moving, u: FloatArray) -> PublicGrid:
     return written(to_totals(orderly(with_numbers(grid, found), made), moving), made)
 
 
-def logarithms(grid: PublicGrid, moving: Moving, other: PublicGrid) -> FloatArray:
+def logarithms(grid: Grid, moving: Moving, other: Grid) -> FloatArray:
     """The u of another network."""
     made = moving.table
     result = np.zeros(made.size)
@@ -59,7 +59,7 @@ def logarithms(grid: PublicGrid, moving: Moving, other: PublicGrid) -> FloatArra
     return np.asarray(result / count)
 
 
-def to_totals(grid: PublicGrid, moving: Moving) -> PublicGrid:
+def to_totals(grid: Grid, moving: Moving) -> Grid:
     """Loads that draw power and units that give it, scaled to the totals; all numbers of a bus or unit follow."""
     if moving.demand is not None:
         drawing = grid.buses.pd > 0
@@ -84,7 +84,7 @@ def finite_sum(values: FloatArray) -> float:
     return float(values[np.isfinite(values)].sum())
 
 
-def written(grid: PublicGrid, made: Table) -> PublicGrid:
+def written(grid: Grid, made: Table) -> Grid:
     """Moving numbers with the digits of a released file, which holds them in its own unit."""
     found = dict[str, FloatArray]()
     for name in NAMES:

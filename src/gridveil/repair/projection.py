@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.grid import Network, OperatingPoint, PublicGrid
+from gridveil.grid import Grid, Network, OperatingPoint
 from gridveil.nlp import ipopt
 from gridveil.nlp.blocks import OBJECTIVE, DistanceBlock
 from gridveil.nlp.dispatch_cost import DispatchCost, dispatch_cost, set_cost_bounds, set_cost_start
@@ -87,7 +87,7 @@ class Projection:
 
 
 def projection(
-    grid: PublicGrid, box: Box, snapshots: Sequence[Snapshot], cuts: Sequence[Cut], keep_losses: bool
+    grid: Grid, box: Box, snapshots: Sequence[Snapshot], cuts: Sequence[Cut], keep_losses: bool
 ) -> Projection:
     """Build the pattern for the snapshots, which share the line parameters."""
     variables, rows = Layout(), Layout(start=1)

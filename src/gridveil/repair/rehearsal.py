@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridveil.grid import LineKind, LineParameters, PublicGrid
+from gridveil.grid import Grid, LineKind, LineParameters
 from gridveil.grid.cost import CostCurves
 from gridveil.grid.network import Buses, Generators, Lines
 from gridveil.nlp.opf import opf_model, solve_opf
@@ -25,6 +25,6 @@ def rehearse() -> None:
     limits = one, -0.5 * one, 0.5 * one
     lines = Lines(np.array([0]), np.array([1]), one, np.zeros(1), *limits, np.array([LineKind.LOSSY]))
     cost = CostCurves(np.array([[0.0, 1.0, 0.1]]), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
-    grid = PublicGrid(100.0, buses, generators, lines, cost, CostCurves.zero(1))
+    grid = Grid(100.0, buses, generators, lines, cost, CostCurves.zero(1))
     impedance = LineParameters.from_impedance(0.01 * one, 0.1 * one, 0.02 * one)
     solve_opf(opf_model(grid), impedance).require()

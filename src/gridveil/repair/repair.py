@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridveil.errors import RepairFailed
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.repair.bench import Bench
 from gridveil.repair.bounds import WIDE
 from gridveil.repair.promise import Promise
@@ -35,7 +35,7 @@ SOON = 2
 """Ways that are tried at every cost that may be aimed at, before all others are."""
 
 
-def repair(grid: PublicGrid, noisy: NoisyLines, snapshots: Sequence[Snapshot], fidelity: Fidelity) -> Repair:
+def repair(grid: Grid, noisy: NoisyLines, snapshots: Sequence[Snapshot], fidelity: Fidelity) -> Repair:
     """The nearest network that keeps the promise at every snapshot, or `RepairFailed`."""
     drawn, shrunk = drawn_trial(grid, noisy, fidelity.bound_factor), shrunk_trial(grid, noisy, fidelity.bound_factor)[0]
     return first_found(ways(noisy, snapshots, fidelity, *in_turn(drawn, shrunk, fidelity)), fidelity)

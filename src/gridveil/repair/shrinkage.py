@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid import LineParameters, Network, PublicGrid, is_transformer, line_levels_kv
+from gridveil.grid import Grid, LineParameters, Network, is_transformer, line_levels_kv
 from gridveil.grid.ratings import bound_size, likely_angles
 from gridveil.wall.coordinates import (
     LogStructure,
@@ -53,7 +53,7 @@ class Shrunk(NamedTuple):
     odds: FloatArray
 
 
-def shrink_lines(grid: PublicGrid, noisy: NoisyLines) -> Shrunk:
+def shrink_lines(grid: Grid, noisy: NoisyLines) -> Shrunk:
     """The best guess of the lines that noisy values and public data allow."""
     if not noisy.relative:
         return _shrink_conductances(grid, noisy)
@@ -78,7 +78,7 @@ def shrink_lines(grid: PublicGrid, noisy: NoisyLines) -> Shrunk:
     return Shrunk(decode(structure, guess), weight, guess - u, odds * (value - u), odds)
 
 
-def shrink_numbers(grid: PublicGrid, noisy: NoisyLines) -> PublicGrid:
+def shrink_numbers(grid: Grid, noisy: NoisyLines) -> Grid:
     """Ratings, loads and limits drawn towards the mean of their kind, by as much as the noise outweighs how they
     differ; ratios too."""
     moving = noisy.moving
@@ -103,7 +103,7 @@ def mean_shift(structure: LogStructure, variance: FloatArray) -> FloatArray:
 
 
 def read_ratings(
-    grid: PublicGrid, line: IntArray, drawn: FloatArray, scale: float, guess: FloatArray, weight: FloatArray
+    grid: Grid, line: IntArray, drawn: FloatArray, scale: float, guess: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """(ln|z| by the rating formula, the chance that it is the truth) of every line, as the noisy values bear it out.
 
@@ -127,7 +127,7 @@ def read_ratings(
     return drawn if best is None else best, odds
 
 
-def _shrink_conductances(grid: PublicGrid, noisy: NoisyLines) -> Shrunk:
+def _shrink_conductances(grid: Grid, noisy: NoisyLines) -> Shrunk:
     group = conductance_groups(grid, noisy.lines, ~noisy.protected)
     drawn, lossless, ratio = conductances(grid, noisy.lines, group)
     member = np.zeros(len(drawn), np.int64)
@@ -167,7 +167,7 @@ def shrink(values: FloatArray, noise_variance: float, regressors: FloatArray) ->
     return values - (1.0 - weight) * residual, np.full(n, weight)
 
 
-def _regressors(grid: PublicGrid, line: IntArray, *, logarithm: bool) -> FloatArray:
+def _regressors(grid: Grid, line: IntArray, *, logarithm: bool) -> FloatArray:
     """Columns of what is public of lines, the most telling first: one, transformer, rating, unrated, levels."""
     level, transformer = line_levels_kv(grid)[line], is_transformer(grid)[line]
     rating = grid.lines.rating[line]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.grid import LineParameters, Network, PublicGrid
+from gridveil.grid import Grid, LineParameters, Network
 from gridveil.nlp.opf import OpfModel, Solution, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Patience, SolverOptions, Status
@@ -24,7 +24,7 @@ LARGE = 1000
 """Buses from which on a solve takes more iterations, and now and then stands still for longer."""
 
 
-def short(grid: PublicGrid, above: float = 1e-4) -> SolverOptions:
+def short(grid: Grid, above: float = 1e-4) -> SolverOptions:
     """For networks that are tried: the first start that everybody has, while it makes progress.
 
     To prove that a network has no dispatch would cost more than to look for another. Of 119 AC-OPFs below 1,000 buses
@@ -84,13 +84,13 @@ def _key(demand: Demand) -> tuple[bytes, bytes]:
     return demand.pd.tobytes(), demand.qd.tobytes()
 
 
-def drawn_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> Trial:
+def drawn_trial(grid: Grid, noisy: NoisyLines, bound_factor: float) -> Trial:
     """The noisy network, clipped into its box."""
     box = parameter_box(grid, noisy, bound_factor)
     return Trial(opf_model(grid), box, rounded(box.network(box.target)), None)
 
 
-def shrunk_trial(grid: PublicGrid, noisy: NoisyLines, bound_factor: float) -> tuple[Trial, Shrunk]:
+def shrunk_trial(grid: Grid, noisy: NoisyLines, bound_factor: float) -> tuple[Trial, Shrunk]:
     """The shrunk network, clipped into the box of the noisy one, and how it was shrunk."""
     shrunk = shrink_lines(grid, noisy)
     near = Network(grid if noisy.moving is None else shrink_numbers(grid, noisy), shrunk.lines)
@@ -113,7 +113,7 @@ def solve_all(
     return optima
 
 
-def in_world(base: PublicGrid, grid: PublicGrid, demands: Sequence[Demand]) -> list[Demand]:
+def in_world(base: Grid, grid: Grid, demands: Sequence[Demand]) -> list[Demand]:
     """Demands of a world in which loads are other multiples of those of the base."""
     if grid is base:
         return list(demands)

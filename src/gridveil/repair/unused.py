@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid import LineParameters, PublicGrid
+from gridveil.grid import Grid, LineParameters
 from gridveil.grid.profile import Profile
 from gridveil.nlp.opf import Near, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
@@ -28,7 +28,7 @@ CHUNK = 50
 class Chunk:
     """Neighbouring steps on a released network, and their public costs where they are known: all that is public."""
 
-    grid: PublicGrid
+    grid: Grid
     lines: LineParameters
     step: IntArray
     pd: FloatArray
@@ -63,7 +63,7 @@ def alone(chunks: Iterable[Chunk]) -> Iterator[Solved]:
 
 
 def report_unused(
-    grid: PublicGrid,
+    grid: Grid,
     lines: LineParameters,
     profile: Profile,
     steps: Sequence[int],
@@ -80,7 +80,7 @@ def report_unused(
 
 
 def _chunks(
-    grid: PublicGrid, lines: LineParameters, profile: Profile, steps: Sequence[int], costs: Mapping[int, float]
+    grid: Grid, lines: LineParameters, profile: Profile, steps: Sequence[int], costs: Mapping[int, float]
 ) -> Iterator[Chunk]:
     """In the order of their demand, and of their number where it is equal."""
     rows = np.flatnonzero(np.isin(profile.step, steps))

@@ -11,7 +11,7 @@ from math import inf
 from typing import Self
 
 from gridveil.errors import OutOfEffort
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.nlp.effort import Effort, EffortSpent, limited
 from gridveil.nlp.opf import opf_model
 from gridveil.nlp.power_flow import Demand
@@ -34,11 +34,11 @@ def silent(spent: float) -> None:
 class Workshop:
     """In this process, for studies and tests; releases work in a process of its own (`repair/child.py`)."""
 
-    grid: PublicGrid
+    grid: Grid
     noisy: NoisyLines
     fidelity: Fidelity
 
-    def begin(self, grid: PublicGrid, noisy: NoisyLines, fidelity: Fidelity, told: Told = silent) -> Self:
+    def begin(self, grid: Grid, noisy: NoisyLines, fidelity: Fidelity, told: Told = silent) -> Self:
         """Take up a draw; `told` hears how many AC-OPFs it has cost so far."""
         self.grid, self.noisy, self.fidelity = grid, noisy, fidelity
         self._ways: dict[object, Iterator[Repair | Missed]] = {}

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 
 FULL_STRESS = 500
 """Buses beyond which distances to pivots stand for those of all pairs."""
@@ -21,7 +21,7 @@ _STEPS = 200
 _TURNS = 60
 
 
-def layout(grid: PublicGrid) -> FloatArray:
+def layout(grid: Grid) -> FloatArray:
     """Coordinates (n_bus, 2), the long side along x; one line is about one unit long."""
     return place_buses(grid.n_bus, grid.lines.bus_from, grid.lines.bus_to)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid import Network, OperatingPoint, PublicGrid
+from gridveil.grid import Grid, Network, OperatingPoint
 from gridveil.report.layout import layout
 from gridveil.report.line_paths import line_paths
 
@@ -34,7 +34,7 @@ def loading_class(share: FloatArray) -> IntArray:
     return np.where(np.isfinite(share), classes, len(EDGES) + 1)
 
 
-def map_places(grid: PublicGrid) -> FloatArray:
+def map_places(grid: Grid) -> FloatArray:
     """Where buses stand on the map, in whole pixels: what might differ far behind the point cannot be seen."""
     place = layout(grid)
     low, extent = place.min(axis=0), np.ptp(place, axis=0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
 from gridveil.errors import ReportError
-from gridveil.grid import Network, PublicGrid
+from gridveil.grid import Grid, Network
 from gridveil.nlp.restoration import Ending, Restoration
 from gridveil.report.layout import layout
 from gridveil.report.line_paths import line_paths
@@ -51,14 +51,14 @@ def draw_attack(network: Network, restoration: Restoration, path: Path | str, ti
     return target
 
 
-def _title(grid: PublicGrid, restoration: Restoration, title: str) -> str:
+def _title(grid: Grid, restoration: Restoration, title: str) -> str:
     served = f"{restoration.percent:.1f} % of {restoration.load * grid.base_mva:,.0f} MW restored"
     if restoration.ending is not Ending.OPTIMAL:
         served += f" ({restoration.ending})"
     return f"{title}\n{len(restoration.cut)} of {grid.n_line} lines cut, {served}"
 
 
-def _draw_lines(axes: Any, grid: PublicGrid, restoration: Restoration, place: FloatArray) -> None:
+def _draw_lines(axes: Any, grid: Grid, restoration: Restoration, place: FloatArray) -> None:
     from matplotlib.collections import LineCollection  # noqa: PLC0415
 
     paths = line_paths(grid.lines.bus_from, grid.lines.bus_to, place)
@@ -83,7 +83,7 @@ def _draw_lines(axes: Any, grid: PublicGrid, restoration: Restoration, place: Fl
         axes.scatter(*middle.T, marker="x", s=34 if grid.n_bus <= 400 else 9, color=CUT, linewidths=1.6, zorder=4)
 
 
-def _draw_buses(axes: Any, grid: PublicGrid, restoration: Restoration, place: FloatArray) -> None:
+def _draw_buses(axes: Any, grid: Grid, restoration: Restoration, place: FloatArray) -> None:
     load = np.maximum(grid.buses.pd, 0.0)
     biggest = 420.0 if grid.n_bus <= 60 else 170.0 if grid.n_bus <= 400 else 60.0
     smallest = biggest / 25

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from gridveil.errors import GridError, ReleaseError
-from gridveil.grid import PublicGrid
+from gridveil.grid import Grid
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.grid.profile import Profile
 from gridveil.nlp.opf import Solution, opf_model, solve_opf
@@ -123,7 +123,7 @@ class Truth:
         return [private_total(kind, float(one), epsilon, sensitivity) for kind, one in zip(kinds, drawn, strict=True)]
 
 
-def _full_cost(grid: PublicGrid) -> float:
+def _full_cost(grid: Grid) -> float:
     """Cost of all generators at the end of their range, as a measure of what is no cost at all."""
     top = np.where(np.isfinite(grid.generators.pmax), grid.generators.pmax, 0.0)
     return abs(grid.cost_p.total(top))

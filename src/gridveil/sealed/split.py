@@ -7,7 +7,7 @@ from typing import NoReturn
 from gridveil.casefile import Case
 from gridveil.casefile.to_network import to_network
 from gridveil.errors import WallBreach
-from gridveil.grid import LineKind, LineParameters, Network, PublicGrid
+from gridveil.grid import Grid, LineKind, LineParameters, Network
 
 
 class SecretLines:
@@ -37,7 +37,7 @@ class SecretNetwork:
     """A sealed network: its public grid, its secret lines, the names of its buses if it has any, and its own."""
 
     def __init__(
-        self, grid: PublicGrid, lines: SecretLines, bus_names: tuple[str, ...] | None = None, name: str = ""
+        self, grid: Grid, lines: SecretLines, bus_names: tuple[str, ...] | None = None, name: str = ""
     ) -> None:
         self.grid = grid
         self.lines = lines

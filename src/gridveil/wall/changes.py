@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridveil.grid import Buses, CostCurves, Generators, LineParameters, Lines, Network, PublicGrid
+from gridveil.grid import Buses, CostCurves, Generators, Grid, LineParameters, Lines, Network
 from gridveil.wall.coordinates import distance
 
 CHANGES = (
@@ -28,7 +28,7 @@ def cost_of_changes(alpha: float) -> list[tuple[str, float]]:
 def _line(factors: np.ndarray) -> Network:
     r, x, bc = (np.array([value]) for value in np.array(ORDINARY) * factors)
     one, two, none = np.ones(1), np.ones(2), np.zeros(0)
-    grid = PublicGrid(
+    grid = Grid(
         base_mva=100.0,
         buses=Buses(np.arange(1, 3), 230 * two, 0 * two, 0 * two, 0 * two, 0 * two, 0.9 * two, 1.1 * two, two > 2),
         generators=Generators(none.astype(np.int64), none, none, none, none),

@@ -14,7 +14,7 @@ import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.errors import GridError
-from gridveil.grid import LineKind, LineParameters, Network, PublicGrid, circuits, corridors
+from gridveil.grid import Grid, LineKind, LineParameters, Network, circuits, corridors
 from gridveil.wall.mechanisms import RELATIVE, mechanism_words
 
 
@@ -75,7 +75,7 @@ class LogStructure:
         return np.concatenate(found)
 
 
-def log_structure(grid: PublicGrid, lines: LineParameters, twins: IntArray | None = None) -> LogStructure:
+def log_structure(grid: Grid, lines: LineParameters, twins: IntArray | None = None) -> LogStructure:
     """The structure of a network's coordinates; the same for its noisy values, which keep all signs.
 
     `twins` says which lines share a draw if they have the same signs: those of one circuit, unless it is given.
@@ -162,13 +162,13 @@ def _log(values: FloatArray) -> FloatArray:
 # ---- conductance ----
 
 
-def conductance_groups(grid: PublicGrid, lines: LineParameters, unprotected: BoolArray) -> IntArray:
+def conductance_groups(grid: Grid, lines: LineParameters, unprotected: BoolArray) -> IntArray:
     """Corridors, split by kind and by the sign of x; unprotected lines stand alone."""
     alone = np.where(unprotected, 1 + np.arange(grid.n_line), 0)
     return groups(circuits(grid), grid.lines.kind, np.sign(-lines.b).astype(np.int64), alone)
 
 
-def conductances(grid: PublicGrid, lines: LineParameters, group: IntArray) -> tuple[FloatArray, BoolArray, FloatArray]:
+def conductances(grid: Grid, lines: LineParameters, group: IntArray) -> tuple[FloatArray, BoolArray, FloatArray]:
     """(secret, lossless, ratio) of every group: g and b/g, or b and 0 where the group is lossless."""
     g, b = group_mean(lines.g, group), group_mean(lines.b, group)
     lossless = group_mean((grid.lines.kind == LineKind.LOSSLESS).astype(float), group) > 0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray, check_length, frozen
-from gridveil.grid import LineParameters, Multipliers, Network, OperatingPoint, PublicGrid
+from gridveil.grid import Grid, LineParameters, Multipliers, Network, OperatingPoint
 from gridveil.wall.numbers import Table
 from gridveil.wall.target import EFFORT, Target
 
@@ -110,7 +110,7 @@ class Drawn(NamedTuple):
     """A network as it was drawn: noisy where it is protected, and as it is where it is public; of a joint draw also
     what came out, coordinate by coordinate, in units of α."""
 
-    grid: PublicGrid
+    grid: Grid
     lines: NoisyLines
     outcome: FloatArray | None = None
 

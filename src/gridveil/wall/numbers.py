@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray, frozen
-from gridveil.grid import Generators, LineParameters, Network, PublicGrid
+from gridveil.grid import Generators, Grid, LineParameters, Network
 from gridveil.wall.coordinates import coordinates, from_coordinates
 from gridveil.wall.cost_numbers import cost_numbers, with_cost_numbers
 from gridveil.wall.protection import PLACE, Group, Protection
@@ -146,7 +146,7 @@ def _levels(made: Table, found: Logs) -> FloatArray:
     )
 
 
-def orderly(grid: PublicGrid, made: Table) -> PublicGrid:
+def orderly(grid: Grid, made: Table) -> Grid:
     """Limits of units that noise has put in the wrong order, put right: the one nearer to zero is moved inside the
     other. What is equal by structure stays equal."""
     units = grid.generators
@@ -164,7 +164,7 @@ def orderly(grid: PublicGrid, made: Table) -> PublicGrid:
     return with_limits(grid, changed)
 
 
-def with_limits(grid: PublicGrid, limits: Mapping[str, FloatArray]) -> PublicGrid:
+def with_limits(grid: Grid, limits: Mapping[str, FloatArray]) -> Grid:
     """The grid with other limits of its units."""
     have = {name: limits.get(name, getattr(grid.generators, name)) for name in ("pmin", "pmax", "qmin", "qmax")}
     return replace(grid, generators=Generators(grid.generators.bus, **have))

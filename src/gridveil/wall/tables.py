@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
-from gridveil.grid import Network, PublicGrid, circuits, corridors
+from gridveil.grid import Grid, Network, circuits, corridors
 from gridveil.wall.coordinates import LogStructure, log_structure
 from gridveil.wall.cost_numbers import cost_numbers, cost_owners
 from gridveil.wall.numbers import Table
@@ -24,7 +24,7 @@ def line_structure(network: Network, protection: Protection) -> LogStructure:
     return log_structure(network.grid, network.lines, twins)
 
 
-def equal_circuits(grid: PublicGrid) -> IntArray:
+def equal_circuits(grid: Grid) -> IntArray:
     """Circuit number of every line: the corridor, split where ratings differ at all."""
     return _equal(corridors(grid), grid.lines.rating)
 
@@ -114,7 +114,7 @@ def _part(name: str, member: IntArray, sign: FloatArray, own: IntArray, element:
     return _Part(which, member, np.sign(sign), own, none, np.zeros(count), QUANTITIES[PLACE[name]].group, of)
 
 
-def _load_parts(grid: PublicGrid) -> list[_Part]:
+def _load_parts(grid: Grid) -> list[_Part]:
     """p of every bus that has it; q as a ratio to it, or by itself."""
     pd, qd = grid.buses.pd, grid.buses.qd
     active, reactive = np.flatnonzero(pd), np.flatnonzero(qd)
@@ -126,7 +126,7 @@ def _load_parts(grid: PublicGrid) -> list[_Part]:
     return [one, replace(two, pivot=pivot, power=np.where(pivot < 0, 0.0, -1.0), outside=len(active))]
 
 
-def _limit_part(grid: PublicGrid) -> _Part:
+def _limit_part(grid: Grid) -> _Part:
     """All limits of all units. Equal ones of a bus, of active or of reactive power, are one number."""
     generators = grid.generators
     values = np.stack([generators.pmax, generators.pmin, generators.qmax, generators.qmin], axis=1)
@@ -137,7 +137,7 @@ def _limit_part(grid: PublicGrid) -> _Part:
                         value, own, unit, bus)  # fmt: skip
 
 
-def _cost_part(grid: PublicGrid, *, classes: bool) -> _Part:
+def _cost_part(grid: Grid, *, classes: bool) -> _Part:
     """All coefficients of all curves, those of equal curves in one class if `classes`."""
     owner, order = cost_owners(grid.cost_p)
     values = cost_numbers(grid.cost_p)

@@ -14,7 +14,7 @@ import numpy as np
 from gridveil.arrays import BoolArray, FloatArray
 from gridveil.check.leaks.coordinates import Seen, seen
 from gridveil.check.leaks.knowledge import Reader, View, lines_from
-from gridveil.grid import LineParameters, Network, OperatingPoint, PublicGrid
+from gridveil.grid import Grid, LineParameters, Network, OperatingPoint
 from gridveil.nlp.opf import Near, opf_model, solve_opf
 from gridveil.nlp.sensitivity import cost_gradient
 from gridveil.nlp.solver import SolverOptions
@@ -127,7 +127,7 @@ def _slope(
     held: View, lines: LineParameters, near: OperatingPoint | None, mine: BoolArray | None = None
 ) -> tuple[float, tuple[FloatArray, FloatArray, FloatArray], OperatingPoint] | None:
     """ln cost, its derivative by every coordinate of every line, and the optimal point; `None` if there is none."""
-    grid: PublicGrid = held.network.grid
+    grid: Grid = held.network.grid
     options = SolverOptions(max_iterations=150, starts=1 if near is None else 2)
     solution = solve_opf(opf_model(grid), lines, options=options, near=None if near is None else Near(near))
     if solution.status is not Status.OPTIMAL or not solution.cost > 0:

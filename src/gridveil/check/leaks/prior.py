@@ -14,7 +14,7 @@ from gridveil.arrays import BoolArray, FloatArray
 from gridveil.check.leaks.coordinates import Seen
 from gridveil.check.leaks.knowledge import View
 from gridveil.check.leaks.posterior import Moments, Noise, best_guess, moments, under_prior
-from gridveil.grid import PublicGrid, is_transformer, line_levels_kv
+from gridveil.grid import Grid, is_transformer, line_levels_kv
 
 ROUNDS = 40
 NARROWEST = 0.02
@@ -45,7 +45,7 @@ class Belief(NamedTuple):
     tail: float
 
 
-def public_columns(grid: PublicGrid, seen: Seen, *, rating: bool = True) -> FloatArray:
+def public_columns(grid: Grid, seen: Seen, *, rating: bool = True) -> FloatArray:
     """What a line's parameters may depend on: level, kind, rating, and where in the network it lies."""
     ends, level = grid.lines, line_levels_kv(grid)
     transformer = is_transformer(grid).astype(float)

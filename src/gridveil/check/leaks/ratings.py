@@ -21,7 +21,7 @@ from gridveil.check.leaks.coordinates import Seen
 from gridveil.check.leaks.knowledge import LineNoise, Reader, view
 from gridveil.check.leaks.posterior import Moments, Points, mixed, moments, only, total, under_prior, usual, within
 from gridveil.check.leaks.prior import RATIOS, Belief, broad, public_columns, refit
-from gridveil.grid import Network, PublicGrid, is_transformer, line_levels_kv
+from gridveil.grid import Grid, Network, is_transformer, line_levels_kv
 from gridveil.grid.ratings import ANGLES, bound_size, likely_angles
 
 ROUNDS = 30
@@ -91,7 +91,7 @@ def quantum(rating: FloatArray) -> float:
     return 1e-4
 
 
-def intervals(grid: PublicGrid, theta: FloatArray) -> Intervals:
+def intervals(grid: Grid, theta: FloatArray) -> Intervals:
     """Both formulas read backwards, with the rounding of the file; θ by line."""
     ends = grid.lines
     rated = np.isfinite(ends.rating) & (ends.rating > 0)
@@ -104,7 +104,7 @@ def intervals(grid: PublicGrid, theta: FloatArray) -> Intervals:
     return Intervals((told, told + high - low), told_ratio, rated, high)
 
 
-def explain(grid: PublicGrid, seen: Seen, noise: LineNoise) -> Explained:
+def explain(grid: Grid, seen: Seen, noise: LineNoise) -> Explained:
     """The angle and the recipe under which ratings and released values are most likely."""
     tried = [intervals(grid, theta) for theta in likely_angles(grid)]
     found = [
@@ -125,7 +125,7 @@ def likeliest_scale(network: Network) -> float:
     return max(found, key=lambda one: found[one])
 
 
-def explain_by(grid: PublicGrid, seen: Seen, noise: LineNoise, told: Intervals, recipe: Recipe) -> Explained:
+def explain_by(grid: Grid, seen: Seen, noise: LineNoise, told: Intervals, recipe: Recipe) -> Explained:
     """What ratings tell by one recipe."""
     stories, kind = recipe.stories, is_transformer(grid)
     columns = public_columns(grid, seen, rating=False)
