@@ -100,10 +100,10 @@ def used_snapshots(name: str, profile: gv.Profile, r: int) -> list[Snapshot]:
 
 
 def one_growth(name: str, method: str, alpha: float, seed: int, facts: list[Snapshot]) -> tuple[float, Repair]:
-    secret = gv.seal(network_of(name))
-    noisy = mechanism(method).perturb(secret, 1.0, alpha, SeededNoise(seed))
+    network = network_of(name)
+    noisy = mechanism(method).perturb(gv.seal(network), 1.0, alpha, SeededNoise(seed))
     begin = perf_counter()
-    made = repair(secret.grid, noisy, facts, Fidelity(0.01))
+    made = repair(network.grid, noisy, facts, Fidelity(0.01))
     return perf_counter() - begin, made
 
 
@@ -111,8 +111,7 @@ def growth(target: Path, draws: int) -> None:
     """Time of repairs by steps used, draws taking turns; peak memory in a process each."""
     rows = []
     for name, alpha in (("case39_epri", 0.1), ("case39_epri", 1.0), ("case118_ieee", 0.1)):
-        secret = gv.seal(network_of(name))
-        profile = gv.make_profile(secret, HORIZON)
+        profile = gv.make_profile(network_of(name), HORIZON)
         facts = {r: used_snapshots(name, profile, r) for r in STEPS}
         times: dict[int, list[tuple[float, str]]] = {r: [] for r in STEPS}
         for seed in range(draws):
@@ -136,8 +135,7 @@ def memory(target: Path) -> None:
 
 def peak(name: str, alpha: float, r: int) -> None:
     """Print how many MB the repair of one draw took beyond what the process had before it (Linux)."""
-    secret = gv.seal(network_of(name))
-    profile = gv.make_profile(secret, HORIZON)
+    profile = gv.make_profile(network_of(name), HORIZON)
     facts = used_snapshots(name, profile, r)
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
     before = _status_mb("VmHWM")

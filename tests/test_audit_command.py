@@ -27,7 +27,7 @@ from gridveil.publish.pipeline import release
 from gridveil.repair.workshop import Workshop
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.mechanisms.base import Mechanism
-from gridveil.sealed.split import SecretNetwork, split
+from gridveil.sealed.split import Sealed, split
 from gridveil.wall.draw import NoisyLines
 
 from .conftest import PretendExact
@@ -169,39 +169,37 @@ def test_a_draw_that_makes_no_release_is_an_answer(tmp_path: Path) -> None:
 class Cheat:
     """A mechanism whose draws are another's, changed on the way."""
 
-    def __init__(
-        self, name: str, change: Callable[[Mechanism, SecretNetwork, float, float, Noise], NoisyLines]
-    ) -> None:
+    def __init__(self, name: str, change: Callable[[Mechanism, Sealed, float, float, Noise], NoisyLines]) -> None:
         self._honest, self._change = mechanism(name), change
 
-    def loss(self, network: SecretNetwork, epsilon: float) -> float:
+    def loss(self, network: Sealed, epsilon: float) -> float:
         return self._honest.loss(network, epsilon)
 
-    def perturb(self, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
+    def perturb(self, network: Sealed, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
         return self._change(self._honest, network, epsilon, alpha, noise)
 
 
-def hardly_any(honest: Mechanism, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
+def hardly_any(honest: Mechanism, network: Sealed, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
     """A hundred-thousandth of the noise, which the draw says itself."""
     return honest.perturb(network, 1e5 * epsilon, alpha, noise)
 
 
-def hushed(honest: Mechanism, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
+def hushed(honest: Mechanism, network: Sealed, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
     """... and which it does not say."""
     return replace(hardly_any(honest, network, epsilon, alpha, noise), scale=alpha / epsilon)
 
 
-def unprotected(honest: Mechanism, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
+def unprotected(honest: Mechanism, network: Sealed, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
     """Ten lines as they are, which the draw says are not protected."""
-    noisy, lines = honest.perturb(network, epsilon, alpha, noise), network.lines._open()
+    noisy, lines = honest.perturb(network, epsilon, alpha, noise), network._open().lines
     bare = np.arange(len(noisy.g)) < 10
     g, b = np.where(bare, lines.g, noisy.g), np.where(bare, lines.b, noisy.b)
     return replace(noisy, protected=noisy.protected & ~bare, g=g, b=b)
 
 
-def true_ratios(honest: Mechanism, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
+def true_ratios(honest: Mechanism, network: Sealed, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
     """b/g with all its digits, where two are public."""
-    noisy, lines = honest.perturb(network, epsilon, alpha, noise), network.lines._open()
+    noisy, lines = honest.perturb(network, epsilon, alpha, noise), network._open().lines
     lossy = lines.g > 0
     return replace(noisy, b=np.where(lossy, noisy.g * lines.b / np.where(lossy, lines.g, 1.0), noisy.b))
 

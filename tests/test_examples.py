@@ -10,7 +10,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 EXPECTED = {
-    "release_from_python.py": ["SecretNetwork(39 buses", "holds  balance residual", "privacy spent so far: "],
+    "release_from_python.py": ["Sealed(39 buses", "holds  balance residual", "privacy spent so far: "],
     "choose_alpha.py": ["lines off by", "0.01", "0.3"],
     "verify_a_release.py": [
         "as published: NOT private: research mode",

@@ -551,7 +551,7 @@ def test_the_audit_finds_a_flag_that_the_truth_decides(monkeypatch: pytest.Monke
 
     def watched(self: Truth) -> None:
         honest(self)
-        seen.append(surcharge(Network(self._network.grid, self._network.lines._open())))
+        seen.append(surcharge(self._network._open()))
 
     monkeypatch.setattr(Truth, "require_optima", watched)
     monkeypatch.setattr(behind, "worth_asking", lambda estimate, scale: seen[-1] > middle)

@@ -20,7 +20,7 @@ from gridveil.check.audit import audit
 from gridveil.check.verify import verify
 from gridveil.cli.main import app
 from gridveil.errors import GridVeilError, PrivacyError, ReleaseError
-from gridveil.grid import CostCurves, LineParameters, Network
+from gridveil.grid import CostCurves, LineParameters, Network, structure_of
 from gridveil.grid.profile import scaled
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
@@ -38,7 +38,7 @@ from gridveil.repair.projection import numbers as projection_numbers
 from gridveil.repair.projection import projection
 from gridveil.repair.workshop import Workshop
 from gridveil.sealed.mechanisms import joint
-from gridveil.sealed.split import SecretNetwork, split
+from gridveil.sealed.split import Sealed, split
 from gridveil.wall import tables
 from gridveil.wall.cost_numbers import cost_numbers, with_cost_numbers
 from gridveil.wall.distance import distance
@@ -124,7 +124,7 @@ def test_non_interference_finds_a_leak_of_any_group(
     """Planted bug: the numbers of one group go a hundredth of the way from their noisy to their true values."""
     honest = joint.perturb
 
-    def leaking(network: SecretNetwork, protection: Protection, epsilon: float, noise: Noise) -> Drawn:
+    def leaking(network: Sealed, protection: Protection, epsilon: float, noise: Noise) -> Drawn:
         grid, lines, _ = honest(network, protection, epsilon, noise)
         true = network._open()
         names = {Group.RATINGS: ("rating",), Group.LOADS: ("pd", "qd"), Group.LIMITS: ("pmax",)}.get(group, ())
@@ -146,10 +146,10 @@ def test_non_interference_finds_a_leak_of_any_group(
 
 
 def test_non_interference_finds_totals_taken_before_the_noise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    secrets = list[SecretNetwork]()
+    secrets = list[Sealed]()
     honest = pipeline.draw
 
-    def remembered(network: SecretNetwork, plan: gv.Plan, noise: Noise) -> Drawn:
+    def remembered(network: Sealed, plan: gv.Plan, noise: Noise) -> Drawn:
         secrets.append(network)
         return honest(network, plan, noise)
 
@@ -442,7 +442,7 @@ def test_a_ledger_has_an_account_for_every_element(tmp_path: Path) -> None:
     network = gv.load("case14")
     book = gv.Ledger.open(tmp_path / "l.db")
     release(split(network), PLAN, book, PretendExact(4), workshop=Workshop)
-    names = identities(network.grid, None, PLAN.protection)
+    names = identities(structure_of(network.grid), None, PLAN.protection)
     loads = int(np.sum((network.grid.buses.pd != 0) | (network.grid.buses.qd != 0)))
     assert sum(one.startswith("load ") for one in names) == loads
     assert sum(one.startswith("plant ") for one in names) == len(set(network.grid.generators.bus.tolist()))
@@ -544,7 +544,7 @@ def test_plans_that_make_no_sense_are_refused(changes: dict[str, Any], words: st
 
 
 def test_networks_that_have_nothing_to_protect_are_refused() -> None:
-    grid = gv.load("case5").grid
+    grid, lines = gv.load("case5")
     none = np.zeros(grid.n_generator)
     for group, other, words in (
         ("loads", with_numbers(grid, {"pd": 0.0 * grid.buses.pd}), "no load to protect"),
@@ -565,8 +565,8 @@ def test_networks_that_have_nothing_to_protect_are_refused() -> None:
         ),
     ):
         with pytest.raises(ReleaseError, match=words):
-            check_network(replace(PLAN, protect=group), other)
-    check_network(PLAN, grid)
+            check_network(replace(PLAN, protect=group), split(Network(other, lines)))
+    check_network(PLAN, split(Network(grid, lines)))
 
 
 def test_alphas_and_groups_of_a_plan() -> None:

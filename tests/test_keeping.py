@@ -23,6 +23,7 @@ import gridveil as gv
 from gridveil.casefile.write import write
 from gridveil.cli.main import app
 from gridveil.errors import BudgetExceeded, LedgerError, PrivacyError, ReleaseError
+from gridveil.grid import structure_of
 from gridveil.privacy import database, keeping, migration
 from gridveil.privacy.chain import Chain
 from gridveil.privacy.composition import USUAL_REACH
@@ -348,11 +349,12 @@ import os, sys
 from pathlib import Path
 from gridveil.errors import GridVeilError
 from gridveil.casefile.find import load
+from gridveil.grid import structure_of
 from gridveil.privacy.ledger import Ledger
 from gridveil.publish.elements import read_same_as
 what, path = sys.argv[1], Path(sys.argv[2])
 try:
-    Ledger.open(path) if what == "key" else read_same_as(path, load("case5").grid)
+    Ledger.open(path) if what == "key" else read_same_as(path, structure_of(load("case5").grid))
 except GridVeilError as error:
     print(error)
 """
@@ -370,12 +372,12 @@ def test_pipes_and_devices_are_no_files(tmp_path: Path, what: str) -> None:
 
 
 def test_an_identity_map_may_begin_with_a_mark(tmp_path: Path) -> None:
-    path, grid = tmp_path / "same.csv", gv.load("case5").grid
+    path, structure = tmp_path / "same.csv", structure_of(gv.load("case5").grid)
     path.write_bytes("\ufeffbus,known_as\r\n1,7\r\n".encode())
-    assert read_same_as(path, grid) == {1: 7}
+    assert read_same_as(path, structure) == {1: 7}
     path.write_bytes(b"bus,known_as\n" + b"1,7\n" * 2**23)
     with pytest.raises(ReleaseError, match="more than the 16,384 KB"):
-        read_same_as(path, grid)
+        read_same_as(path, structure)
 
 
 # ---- permissions ----
@@ -543,7 +545,7 @@ def test_taking_over_says_the_limit(tmp_path: Path) -> None:
     from gridveil.publish.elements import former_shape
 
     details = {"mechanism": "log", "alpha": 0.1, "unit": "relative"}
-    former(tmp_path / "old.db", [("charge", 1.0, details)], former_shape(gv.load("case5").grid))
+    former(tmp_path / "old.db", [("charge", 1.0, details)], former_shape(structure_of(gv.load("case5").grid)))
     done = run("ledger", "migrate", tmp_path / "old.db", "case5", "--ledger", tmp_path / "new.db")
     assert done.exit_code == 0 and "No line may spend more than 10 unless" in words_of(done)
     assert "taken over from 2026" in words_of(run("ledger", "show", "--ledger", tmp_path / "new.db"))
@@ -581,7 +583,7 @@ def test_a_forgotten_identity_map_is_asked_about(book: Ledger, tmp_path: Path) -
     with pytest.raises(PrivacyError, match=r"knows a network 'case5_pjm' of 6 corridors.*--same-as"):
         release(moved, PLAN, book, workshop=Workshop)
     assert charged(book) == [1.0]
-    assert preview(moved, PLAN, book, same_as=read_same_as(same, moved.grid)).questions == ()
+    assert preview(moved, PLAN, book, same_as=read_same_as(same, moved.structure)).questions == ()
     assert preview(gv.seal("case5"), PLAN, book).questions == ()
     assert preview(gv.seal("case14"), PLAN, book).questions == ()
     release(moved, PLAN, book, workshop=Workshop, confirmed=True)

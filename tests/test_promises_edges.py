@@ -157,7 +157,7 @@ def test_a_widened_box_is_the_one_that_is_certified(tmp_path: Path) -> None:
 
 def test_questions_are_asked_of_the_lines_that_were_renumbered(tmp_path: Path) -> None:
     book, case = Ledger.init(tmp_path / "l.db"), gv.read_case("case5")
-    book.charge(book.assets("", identities(split(case).grid)), LINES)
+    book.charge(book.assets("", identities(split(case).structure)), LINES)
     bus, gen, branch = case.bus.copy(), case.gen.copy(), case.branch.copy()
     for table, columns in ((bus, [0]), (gen, [0]), (branch, [0, 1])):
         table[:, columns] += 100

@@ -146,7 +146,7 @@ def test_a_preview_counts_and_asks(tmp_path: Path, ledger: bool) -> None:
 
 def test_doubling_is_asked_about(tmp_path: Path) -> None:
     secret, book = split(gv.load("case5")), Ledger.init(tmp_path / "l.db", 100.0)
-    assets = book.assets("", identities(secret.grid))
+    assets = book.assets("", identities(secret.structure))
     book.charge(assets, LINES)
 
     def asked(epsilon: float, alpha: float) -> bool:
@@ -530,4 +530,4 @@ def test_sealing_keeps_names_that_fit(tmp_path: Path) -> None:
     named = replace(case, extras={**case.extras, "bus_name": names})
     assert split(named).bus_names == tuple(f"bus {k}" for k in range(5))
     assert split(replace(case, extras={**case.extras, "bus_name": names[:4]})).bus_names is None
-    assert json.dumps(repr(split(case).lines)) == '"SecretLines(6 lines)"'
+    assert json.dumps(repr(split(case))) == '"Sealed(5 buses, 6 lines, 0 of them lossless)"'

@@ -15,7 +15,7 @@ import pytest
 
 import gridveil as gv
 from gridveil.errors import OtherFormat, PrivacyError, ReleaseError, RepairFailed
-from gridveil.grid import LineKind
+from gridveil.grid import LineKind, Network
 from gridveil.privacy.chain import Entry
 from gridveil.privacy.composition import Within
 from gridveil.privacy.ledger import Receipt
@@ -138,12 +138,12 @@ def test_used_steps_are_equally_spaced() -> None:
 
 
 def test_a_network_without_a_resistance_has_nothing_to_protect() -> None:
-    grid = gv.load("case5").grid
+    grid, lines = gv.load("case5")
     kind = np.full(grid.n_line, LineKind.LOSSLESS)
     with pytest.raises(ReleaseError, match="no line"):
-        check_network(PLAN, replace(grid, lines=replace(grid.lines, kind=kind)))
+        check_network(PLAN, split(Network(replace(grid, lines=replace(grid.lines, kind=kind)), lines)))
     kind[3] = LineKind.LOSSY  # one is enough
-    check_network(PLAN, replace(grid, lines=replace(grid.lines, kind=kind)))
+    check_network(PLAN, split(Network(replace(grid, lines=replace(grid.lines, kind=kind)), lines)))
 
 
 # ---- what was spent ----
@@ -511,7 +511,7 @@ def test_copper_plates_that_cost_nothing_are_refused() -> None:
 
 
 def test_corridors_are_known_by_their_buses() -> None:
-    grid = split(gv.load("case5")).grid
+    grid = split(gv.load("case5")).structure
     number, lines = grid.buses.number, grid.lines
     pairs = [tuple(sorted((int(number[a]), int(number[b])))) for a, b in zip(lines.bus_from, lines.bus_to, strict=True)]
     assert corridor_buses(grid) == list(dict.fromkeys(pairs))

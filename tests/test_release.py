@@ -23,7 +23,7 @@ from gridveil.casefile.to_network import to_network
 from gridveil.check.verdict import Verdict
 from gridveil.cli.main import app
 from gridveil.errors import PrivacyError, ReleaseError, RepairFailed, Spent
-from gridveil.grid import LineParameters, Network
+from gridveil.grid import LineParameters, Network, structure_of
 from gridveil.privacy.composition import Charge
 from gridveil.privacy.noise import ExactNoise, Noise, SeededNoise
 from gridveil.publish.elements import identities
@@ -173,7 +173,7 @@ def test_a_release_says_what_earlier_ones_left_open(tmp_path: Path) -> None:
     book = gv.Ledger.open(tmp_path / "ledger.db")
     secret = gv.seal("case14")
     loss = mechanism("paper").loss(secret, 1.0)
-    book.charge(book.assets("", identities(secret.grid)), Charge(loss, 5.0, "conductance", "paper"))
+    book.charge(book.assets("", identities(secret.structure)), Charge(loss, 5.0, "conductance", "paper"))
     made = gv.release(secret, DECLARED, ledger=book)
     left = made.manifest.not_protected
     assert 3.0 < 1.0 + loss < (made.manifest.privacy.cumulative_loss or 0.0) == 3.1
@@ -570,7 +570,7 @@ def run(*arguments: str, code: int = 0) -> Any:
 def test_a_dry_run_counts_as_the_ledger_would(tmp_path: Path) -> None:
     path = tmp_path / "l.db"
     book = gv.Ledger.open(path)
-    network = book.assets("case14", identities(gv.load("case14").grid))
+    network = book.assets("case14", identities(structure_of(gv.load("case14").grid)))
     book.charge(network, Charge(1.0, 0.1, "relative", "log"))
     book.set_limit(network, 3.0)
     options = ["release", "case14", "--ledger", str(path), "--cost", "declared", "--dry-run"]

@@ -199,7 +199,7 @@ def test_wire_is_exact_and_refuses_secrets() -> None:
     assert np.array_equal(again.grid.lines.rating, network.grid.lines.rating)
     assert unpack(pack(facts), list[Snapshot])[0].cost == facts[0].cost
     with pytest.raises(WallBreach, match="may not cross the wall"):
-        pack({"lines": split(network).lines})
+        pack({"network": split(network)})
 
 
 def test_rounding() -> None:

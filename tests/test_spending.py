@@ -25,7 +25,7 @@ import gridveil as gv
 from gridveil.casefile.to_network import to_network
 from gridveil.cli.main import app
 from gridveil.errors import BudgetExceeded, LedgerError, PrivacyError, ReleaseError, Spent
-from gridveil.grid import corridors
+from gridveil.grid import corridors, structure_of
 from gridveil.privacy import noise as noise_module
 from gridveil.publish import bundle
 from gridveil.publish.elements import corridor_buses, identities, read_same_as
@@ -65,7 +65,7 @@ def listening() -> Iterator[None]:
 
 def test_every_corridor_is_an_asset_by_its_bus_numbers() -> None:
     grid = gv.load("case14").grid
-    pairs = corridor_buses(grid)
+    pairs = corridor_buses(structure_of(grid))
     assert len(pairs) == len(set(pairs)) == int(corridors(grid).max()) + 1
     assert (1, 2) in pairs and all(low < high for low, high in pairs)
 
@@ -89,7 +89,7 @@ def test_a_new_bus_or_another_voltage_opens_no_new_account(book: gv.Ledger) -> N
     line[0, :2] = (14, 99)
     more = split(replace(case, bus=bus, branch=np.vstack([case.branch, line])))
     assert release(more, PLAN, book, workshop=Workshop).manifest.privacy.cumulative_loss == 4
-    found = book.accounts(book.assets("", identities(more.grid)))
+    found = book.accounts(book.assets("", identities(more.structure)))
     assert found.spent[found.keys.index(book.assets("", ["corridor 14 99"]).keys[0])] == 1
 
 
@@ -121,8 +121,8 @@ def test_renumbered_buses_need_an_identity_map(book: gv.Ledger, tmp_path: Path) 
     moved = split(replace(case, bus=bus, gen=gen, branch=branch))
     path = tmp_path / "same.csv"
     path.write_text("bus,known_as\n" + "".join(f"{n + 100},{n}\n" for n in range(1, 6)))
-    known = read_same_as(path, moved.grid)
-    assert identities(moved.grid, known) == identities(split(case).grid)
+    known = read_same_as(path, moved.structure)
+    assert identities(moved.structure, known) == identities(split(case).structure)
     assert preview(moved, PLAN, book, same_as=known).before.largest == 1.0
     assert preview(moved, PLAN, book).before.largest == 0.0
     made = release(moved, PLAN, book, workshop=Workshop, same_as=known)
@@ -131,9 +131,9 @@ def test_renumbered_buses_need_an_identity_map(book: gv.Ledger, tmp_path: Path) 
                         ("bus,known_as\n101,1\n101,2\n", "twice"), ("bus,known_as\n7,1\n", "does not have")):  # fmt: skip
         path.write_text(text)
         with pytest.raises(ReleaseError, match=words):
-            read_same_as(path, moved.grid)
+            read_same_as(path, moved.structure)
     with pytest.raises(ReleaseError, match="cannot be read"):
-        read_same_as(tmp_path / "none.csv", moved.grid)
+        read_same_as(tmp_path / "none.csv", moved.structure)
 
 
 # ---- slips ----

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gridveil.conic.gap import Gap, GapChange
     from gridveil.conic.relaxation import Relaxation
     from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
-    from gridveil.grid import Grid, LineParameters, Network, OperatingPoint, violations
+    from gridveil.grid import Grid, LineParameters, Network, OperatingPoint, Structure, violations
     from gridveil.grid.profile import Profile
     from gridveil.nlp.opf import OpfModel, Solution, opf_model
     from gridveil.nlp.power_flow import Demand
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gridveil.publish.plan import Plan
     from gridveil.publish.release import Release
     from gridveil.report.verification import verify
-    from gridveil.sealed.split import SecretNetwork
+    from gridveil.sealed.split import Sealed
     from gridveil.status import Status
     from gridveil.wall.coordinates import Distance
 
@@ -63,7 +63,7 @@ _HOME = {
     "release": "gridveil.publish.pipeline",
     "Plan": "gridveil.publish.plan",
     "verify": "gridveil.report.verification",
-    "SecretNetwork": "gridveil.sealed.split",
+    "Sealed": "gridveil.sealed.split",
     "Distance": "gridveil.wall.coordinates",
     "distance": "gridveil.api",
     "Case": "gridveil.casefile",
@@ -80,6 +80,7 @@ _HOME = {
     "Network": "gridveil.grid",
     "OperatingPoint": "gridveil.grid",
     "Grid": "gridveil.grid",
+    "Structure": "gridveil.grid",
     "violations": "gridveil.grid",
     "Profile": "gridveil.grid.profile",
     "Demand": "gridveil.nlp.power_flow",
@@ -110,12 +111,13 @@ __all__ = [
     "Profile",
     "Relaxation",
     "Release",
-    "SecretNetwork",
+    "Sealed",
     "SeededNoise",
     "Solution",
     "SolveError",
     "SolverOptions",
     "Status",
+    "Structure",
     "Target",
     "__version__",
     "attack",

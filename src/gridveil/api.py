@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, overload
 from gridveil.casefile import Case
 from gridveil.casefile.find import load, read_case
 from gridveil.casefile.profile import read_profile as read_profile_file
-from gridveil.errors import AttackError
+from gridveil.errors import AttackError, WallBreach
 from gridveil.grid import Grid, Network
 from gridveil.grid.profile import Profile
 from gridveil.grid.profile import make_profile as profile_by_rule
@@ -21,7 +21,7 @@ from gridveil.nlp.opf import solve_opf as solve_model
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.rules import Rules
 from gridveil.nlp.solver import Progress, SolverOptions
-from gridveil.sealed.split import SecretNetwork, split
+from gridveil.sealed.split import Sealed, split
 from gridveil.status import Status
 from gridveil.wall.coordinates import Distance
 from gridveil.wall.coordinates import distance as distance_of
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from gridveil.conic.relaxation import Formulation, Relaxation
 
 
-def seal(case: str | Path | Case | Network) -> SecretNetwork:
-    """Seal a network: its public half can be seen, its line parameters only be released."""
+def seal(case: str | Path | Case | Network) -> Sealed:
+    """Seal a network: its structure can be seen, its numbers only be released."""
     return split(case if isinstance(case, Case | Network) else read_case(case))
 
 
-def read_profile(path: str | Path, case: str | Path | Case | Network | SecretNetwork) -> Profile:
+def read_profile(path: str | Path, case: str | Path | Case | Network) -> Profile:
     """The demand of every step of a horizon, from a CSV or Parquet file."""
     return read_profile_file(path, _grid(case))
 
 
 def make_profile(
-    case: str | Path | Case | Network | SecretNetwork,
+    case: str | Path | Case | Network,
     steps: int,
     rule: str = "uniform",
     *,
@@ -56,8 +56,10 @@ def make_profile(
     return profile_by_rule(_grid(case), steps, rule, per_bus=per_bus, low=low, high=high, seed=seed)
 
 
-def _grid(case: str | Path | Case | Network | SecretNetwork) -> Grid:
-    return case.grid if isinstance(case, SecretNetwork) else load(case).grid
+def _grid(case: str | Path | Case | Network | Sealed) -> Grid:
+    if isinstance(case, Sealed):
+        raise WallBreach("a sealed network shows no loads to make a profile of; give the case that was sealed")
+    return load(case).grid
 
 
 @overload

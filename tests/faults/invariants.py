@@ -6,6 +6,7 @@ from pathlib import Path
 
 import gridveil as gv
 from gridveil.errors import GridVeilError
+from gridveil.grid import structure_of
 from gridveil.privacy.ledger import Ledger
 from gridveil.publish.elements import identities
 
@@ -94,7 +95,7 @@ def _overspent(scene: Scene, folder: Path) -> list[str]:
     if not Ledger.exists(folder / LEDGER):
         return []
     book = Ledger.open(folder / LEDGER)
-    spent = book.accounts(book.assets("", identities(gv.load(scene.case).grid))).largest
+    spent = book.accounts(book.assets("", identities(structure_of(gv.load(scene.case).grid)))).largest
     return [f"{spent} spent of {LIMIT}"] if spent > LIMIT * (1 + 1e-9) else []
 
 

@@ -35,7 +35,7 @@ from gridveil.publish.manifest import Manifest, protection_of, totals_part
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import earlier_conditions, spent_parts, total_spent
 from gridveil.sealed.mechanisms import mechanism
-from gridveil.sealed.split import SecretNetwork, split
+from gridveil.sealed.split import Sealed, split
 from gridveil.wall.codec import unpack
 from gridveil.wall.facts import Fact
 from gridveil.wall.mechanisms import COST, JOINT, TOTALS, place
@@ -74,7 +74,7 @@ def _bundle(verdict: Verdict) -> Finding:
 
 
 def _answers(
-    contents: Contents, record: Manifest, ledger: Ledger, network: SecretNetwork, same_as: SameAs | None
+    contents: Contents, record: Manifest, ledger: Ledger, network: Sealed, same_as: SameAs | None
 ) -> Iterator[Finding]:
     history = ledger.history()
     by_number = {entry.number: entry for entry in history.of("charge")}
@@ -82,25 +82,25 @@ def _answers(
     if len(charges) != len(record.privacy.ledger_entries) or not charges:
         yield Finding("charged as stated", False, "the ledger has no such entries")
         return
-    assets = ledger.assets(network.name, identities(network.grid, same_as, protection_of(record)))
+    assets = ledger.assets(network.name, identities(network.structure, same_as, protection_of(record)))
     yield from _charged(record, history, charges, assets, network)
-    everything = ledger.assets(network.name, identities(network.grid, same_as, EVERYTHING))
+    everything = ledger.assets(network.name, identities(network.structure, same_as, EVERYTHING))
     yield _totals(record, history, charges, assets, everything)
     yield _ended(history, charges[0])
     kept, totals, answer = _drawn(ledger, history, charges)
     plan = recorded_plan(kept.plan)
     yield _planned(record, plan, kept.profile)
-    if len(kept.noisy.group) != network.grid.n_line:
+    if len(kept.noisy.group) != network.structure.n_line:
         yield Finding(DRAWN, False, "its lines are not those of the draw")
         return
     yield from _noise(record, network, kept, plan)
     public = public_side(contents, record, network, kept, totals)
-    yield from facts_of_original(record, public, network, totals, answer)
+    yield from facts_of_original(record, public, network, kept, totals, answer)
     yield made_again(contents, record, public, answer)
 
 
 def _charged(
-    record: Manifest, history: History, charges: Sequence[Entry], assets: Assets, network: SecretNetwork
+    record: Manifest, history: History, charges: Sequence[Entry], assets: Assets, network: Sealed
 ) -> Iterator[Finding]:
     """Are the charges those that the manifest states, what the mechanism loses, and for this network?"""
     privacy, lines, cost = record.privacy, record.privacy.parts.lines, record.privacy.parts.cost
@@ -210,7 +210,7 @@ def _planned(record: Manifest, plan: Plan, profile: bool) -> Finding:
     return Finding("drawn by the stated plan", not wrong, f"another {', '.join(wrong)}" if wrong else "the same")
 
 
-def _noise(record: Manifest, network: SecretNetwork, kept: KeptDraw, plan: Plan) -> Iterator[Finding]:
+def _noise(record: Manifest, network: Sealed, kept: KeptDraw, plan: Plan) -> Iterator[Finding]:
     """Is the difference of the draw and the original noise of the scale and law that the stated ε and α mean?"""
     from scipy import stats  # noqa: PLC0415 - heavy, and for this command alone
 

@@ -19,7 +19,7 @@ from gridveil.grid import line_levels_kv
 from gridveil.privacy.noise import Noise
 from gridveil.publish.kept import KeptDraw
 from gridveil.sealed.mechanisms import joint, mechanism
-from gridveil.sealed.split import SecretNetwork
+from gridveil.sealed.split import Sealed
 from gridveil.wall.coordinates import conductance_groups, conductances, encode, group_mean, log_structure
 from gridveil.wall.draw import NoisyLines
 from gridveil.wall.mechanisms import RELATIVE, mechanism_words
@@ -61,7 +61,7 @@ class Replay(Noise):
         return outcome
 
 
-def redraw(network: SecretNetwork, noisy: NoisyLines, name: str, epsilon: float, alpha: float) -> Redrawn:
+def redraw(network: Sealed, noisy: NoisyLines, name: str, epsilon: float, alpha: float) -> Redrawn:
     """The same draw, by a mechanism with ε and α for the lines."""
     replay = Replay(_outcomes(network, noisy, name))
     again = mechanism(name).perturb(network, epsilon, alpha, replay)
@@ -70,7 +70,7 @@ def redraw(network: SecretNetwork, noisy: NoisyLines, name: str, epsilon: float,
     return Redrawn(first, np.concatenate([np.zeros(0), *rest]), tuple(other))
 
 
-def redraw_joint(network: SecretNetwork, kept: KeptDraw, protection: Protection, epsilon: float) -> Redrawn:
+def redraw_joint(network: Sealed, kept: KeptDraw, protection: Protection, epsilon: float) -> Redrawn:
     """The same draw of all that is protected."""
     if kept.outcome is None or kept.grid is None:
         raise GridError("the ledger has kept no joint draw")
@@ -101,9 +101,9 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _outcomes(network: SecretNetwork, noisy: NoisyLines, name: str) -> list[FloatArray]:
+def _outcomes(network: Sealed, noisy: NoisyLines, name: str) -> list[FloatArray]:
     """What a mechanism must have drawn, query by query. Who shares a draw is public, and taken from the network."""
-    grid, lines, words = network.grid, network.lines._open(), mechanism_words(name)
+    (grid, lines), words = network._open(), mechanism_words(name)
     if words.unit == RELATIVE:
         return [encode(log_structure(grid, lines), noisy.lines)]
     alone = words.unprotected(grid)

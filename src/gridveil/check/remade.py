@@ -10,27 +10,27 @@ import numpy as np
 from gridveil.casefile.profile import read_csv_bytes
 from gridveil.check.finding import FALSE_ALARM, Finding, size
 from gridveil.errors import ReleaseError
-from gridveil.grid.profile import Profile, base_profile
+from gridveil.grid.profile import base_profile
 from gridveil.publish import bundle
 from gridveil.publish.archive import Contents
 from gridveil.publish.behind import Public, joint_world, moved_world, network_text, repaired
 from gridveil.publish.costs import copper_plates
-from gridveil.publish.kept import KeptDraw, recorded_plan
+from gridveil.publish.kept import KeptDraw, kept_horizon, recorded_plan
 from gridveil.publish.manifest import Manifest, totals_part
 from gridveil.repair.workshop import Workshop
 from gridveil.sealed.facts import Truth
-from gridveil.sealed.split import SecretNetwork
+from gridveil.sealed.split import Sealed
 from gridveil.wall.draw import Drawn
 from gridveil.wall.facts import Fact, FactKind, Source, in_order, private_surcharge
 from gridveil.wall.protection import Group
 
 
 def public_side(
-    contents: Contents, record: Manifest, network: SecretNetwork, kept: KeptDraw, totals: tuple[Fact, ...]
+    contents: Contents, record: Manifest, network: Sealed, kept: KeptDraw, totals: tuple[Fact, ...]
 ) -> Public:
     """The public side of the release, as it was before its figures were fused."""
-    plan, grid = recorded_plan(kept.plan), network.grid
-    profile = None
+    plan, profile = recorded_plan(kept.plan), None
+    grid = network.public_grid(plan.protection) if kept.grid is None else kept.grid
     if kept.profile:
         profile = read_csv_bytes(contents.path / bundle.PROFILE, contents.files.get(bundle.PROFILE, b""), grid)
     horizon = profile or base_profile(grid)
@@ -38,15 +38,16 @@ def public_side(
     facts = tuple(one for one in record.public_inputs if one.source.conditional)
     if kept.grid is not None:
         drawn = Drawn(kept.grid, kept.noisy)
-        return joint_world(drawn, plan, facts + totals, profile, horizon, kept.factors, used, names)
+        steps = kept_horizon(kept, horizon)
+        return joint_world(drawn, plan, facts + totals, steps, used, names, profile=profile is not None)
     return Public(grid, plan, profile, horizon, used, names, kept.noisy, facts)
 
 
 def facts_of_original(
-    record: Manifest, public: Public, network: SecretNetwork, totals: tuple[Fact, ...], answer: Fact | None
+    record: Manifest, public: Public, network: Sealed, kept: KeptDraw, totals: tuple[Fact, ...], answer: Fact | None
 ) -> Iterator[Finding]:
     """Are declared and private figures those of this original?"""
-    horizon = _original_horizon(public, network)
+    horizon = kept_horizon(kept, public.horizon)
     truth = Truth(network, horizon, public.used)
     unused = Truth(network, horizon, sorted(set(range(len(horizon))) - set(public.used)))
     declared = [one for one in record.public_inputs if one.kind.total and one.source is Source.DECLARED]
@@ -73,18 +74,6 @@ def facts_of_original(
         chance = min(exp(-away), 1.0 - exp(-away))  # of noise as large as this, or as small
         words = f"{away:.3g} scales (chance {chance:.3g})" + ("" if lawful else ", and it states another law")
         yield Finding("noise on the cost", lawful and chance >= FALSE_ALARM, words)
-
-
-def _original_horizon(public: Public, network: SecretNetwork) -> Profile:
-    """The operator's own profile: of a joint release, its public shape times the true loads."""
-    if not public.plan.joint:
-        return public.horizon
-    here, true = public.grid.buses, network.grid.buses
-    shapes = [
-        np.where(now != 0, values / np.where(now != 0, now, 1.0), 1.0)
-        for values, now in ((public.horizon.pd, here.pd), (public.horizon.qd, here.qd))
-    ]
-    return Profile(public.horizon.step, shapes[0] * true.pd, shapes[1] * true.qd)
 
 
 def _plates(public: Public) -> list[float]:

@@ -36,6 +36,7 @@ def audit(
         from gridveil.casefile.find import read_case
         from gridveil.casefile.to_network import to_network
         from gridveil.check.audit import audit as audited
+        from gridveil.grid import structure_of
         from gridveil.privacy.ledger import Ledger, default_path
         from gridveil.publish.elements import read_same_as
         from gridveil.report.public import page_again
@@ -44,7 +45,7 @@ def audit(
         if not Ledger.exists(where):
             raise LedgerError(f"there is no ledger at {where}; name it with --ledger")
         case = read_case(original)
-        known = None if same_as is None else read_same_as(same_as, to_network(case).grid)
+        known = None if same_as is None else read_same_as(same_as, structure_of(to_network(case).grid))
         found = audited(bundle, Ledger.read(where), case, known, page_again)
         passed = all(one.passed for one in found)
         if as_json:

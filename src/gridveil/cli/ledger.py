@@ -18,7 +18,7 @@ from gridveil.errors import LedgerError
 from gridveil.privacy.limit import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from gridveil.grid import Grid
+    from gridveil.grid import Structure
     from gridveil.privacy.chain import Entry
     from gridveil.privacy.history import History
     from gridveil.privacy.ledger import Ledger
@@ -47,15 +47,16 @@ def _existing(path: Path | None, *, anchored: bool = True) -> Ledger:
     return book
 
 
-def _network(case: str, same_as: Path | None) -> tuple[str, Grid, SameAs | None]:
-    """The name of a case, its grid, and as what the ledger knows its buses."""
+def _network(case: str, same_as: Path | None) -> tuple[str, Structure, SameAs | None]:
+    """The name of a case, its structure, and as what the ledger knows its buses."""
     from gridveil.casefile.find import read_case
     from gridveil.casefile.to_network import to_network
+    from gridveil.grid import structure_of
     from gridveil.publish.elements import read_same_as
 
     read = read_case(case)
-    grid = to_network(read).grid
-    return read.name, grid, None if same_as is None else read_same_as(same_as, grid)
+    structure = structure_of(to_network(read).grid)
+    return read.name, structure, None if same_as is None else read_same_as(same_as, structure)
 
 
 @app.command(cls=LightCommand)
@@ -156,9 +157,9 @@ def _show_case(book: Ledger, case: str, same_as: Path | None, as_json: bool) -> 
     from gridveil.privacy.ledger import reach_words
     from gridveil.publish.elements import corridor_buses, identities
 
-    name, grid, known = _network(case, same_as)
-    found = book.accounts(book.assets(name, identities(grid, known)))
-    corridors = list(dict.fromkeys(corridor_buses(grid, known)))  # each asset once, as the ledger knows it
+    name, structure, known = _network(case, same_as)
+    found = book.accounts(book.assets(name, identities(structure, known)))
+    corridors = list(dict.fromkeys(corridor_buses(structure, known)))  # each asset once, as the ledger knows it
     order = (found.limit - found.spent).argsort(kind="stable")[:SHOWN]
     rows = [(corridors[index], float(found.spent[index]), float(found.limit[index])) for index in order]
     if as_json:
@@ -200,9 +201,9 @@ def set_limit(
         from gridveil.cli.spending import open_ledger
         from gridveil.publish.elements import identities
 
-        name, grid, known = _network(case, same_as)
+        name, structure, known = _network(case, same_as)
         book = open_ledger(ledger, as_json)
-        network = book.assets(name, identities(grid, known))
+        network = book.assets(name, identities(structure, known))
         book.set_limit(network, limit)
         spent = book.accounts(network).largest
         if as_json:
@@ -287,8 +288,8 @@ def migrate_command(
 
         networks = []
         for case in cases:
-            name, grid, _ = _network(case, None)
-            networks.append(Known(name, former_shape(grid), tuple(identities(grid))))
+            name, structure, _ = _network(case, None)
+            networks.append(Known(name, former_shape(structure), tuple(identities(structure))))
         where = ledger or default_path()
         count = migrate(old, where, networks)
         if as_json:

@@ -152,6 +152,7 @@ def release(
     with reporting(as_json):
         from gridveil.casefile.find import read_case
         from gridveil.casefile.profile import read_profile
+        from gridveil.casefile.to_network import to_network
         from gridveil.cli import release_table
         from gridveil.cli.dry_run import print_dry_run
         from gridveil.cli.spending import ask, open_ledger, stages
@@ -192,11 +193,12 @@ def release(
             shape_public=shape_public,
         )
         noise = chosen_noise(research, seed)
-        network = split(read_case(case))
-        check_network(plan, network.grid)
-        horizon = None if profile is None else read_profile(profile, network.grid)
+        original = read_case(case)
+        network = split(original)
+        check_network(plan, network)
+        horizon = None if profile is None else read_profile(profile, to_network(original).grid)
         used = plan.used(1 if horizon is None else len(horizon))
-        known = None if same_as is None else read_same_as(same_as, network.grid)
+        known = None if same_as is None else read_same_as(same_as, network.structure)
         if dry_run:
             seen = preview(network, plan, _existing(ledger), same_as=known)
             print_dry_run(case, plan, seen, len(used), 1 if horizon is None else len(horizon), as_json=as_json)

@@ -13,6 +13,7 @@ from gridveil.grid.network import (
     OperatingPoint,
 )
 from gridveil.grid.physics import Violations, line_flows, operating_point, violations
+from gridveil.grid.structure import Structure, structure_of
 from gridveil.grid.topology import circuits, corridors, is_transformer, islands, line_levels_kv, reference_buses
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Multipliers",
     "Network",
     "OperatingPoint",
+    "Structure",
     "Violations",
     "circuits",
     "corridors",
@@ -35,5 +37,6 @@ __all__ = [
     "line_levels_kv",
     "operating_point",
     "reference_buses",
+    "structure_of",
     "violations",
 ]

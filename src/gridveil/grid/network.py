@@ -24,7 +24,7 @@ class LineKind(IntEnum):
     NEGATIVE_RESISTANCE = 2
 
 
-def _freeze(instance: Any, length: int) -> None:
+def freeze(instance: Any, length: int) -> None:
     """Replace every array field of a dataclass by a read-only one of `length` rows."""
     for field in fields(instance):
         value = getattr(instance, field.name)
@@ -48,7 +48,7 @@ class Buses:
     is_reference: BoolArray
 
     def __post_init__(self) -> None:
-        _freeze(self, len(self.number))
+        freeze(self, len(self.number))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Generators:
     qmax: FloatArray
 
     def __post_init__(self) -> None:
-        _freeze(self, len(self.bus))
+        freeze(self, len(self.bus))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class Lines:
     kind: IntArray
 
     def __post_init__(self) -> None:
-        _freeze(self, len(self.bus_from))
+        freeze(self, len(self.bus_from))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class LineParameters:
     bc: FloatArray
 
     def __post_init__(self) -> None:
-        _freeze(self, len(self.g))
+        freeze(self, len(self.g))
 
     @staticmethod
     def from_impedance(r: FloatArray, x: FloatArray, bc: FloatArray) -> LineParameters:

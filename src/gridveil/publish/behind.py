@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Protocol, Self
 
-from gridveil.arrays import FloatArray
 from gridveil.casefile.from_network import from_network
 from gridveil.casefile.read import read_bytes
 from gridveil.casefile.to_network import to_network
@@ -29,7 +28,7 @@ from gridveil.publish.manifest import read_manifest
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import make_manifest
 from gridveil.publish.release import Release
-from gridveil.publish.worlds import derived_totals, plates, released, settled, shaped
+from gridveil.publish.worlds import derived_totals, plates, released, settled
 from gridveil.repair.certify import bounds_check, certify
 from gridveil.repair.judge import Kept
 from gridveil.repair.repair import SOON
@@ -38,6 +37,7 @@ from gridveil.wall.certificate import true_cost
 from gridveil.wall.codec import to_json
 from gridveil.wall.draw import Drawn, Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source
+from gridveil.wall.horizon import Horizon, demands_in
 
 UNKNOWN = Estimate(None, None, inf, None, None)
 SHAPES = 3
@@ -81,21 +81,24 @@ def joint_world(
     drawn: Drawn,
     plan: Plan,
     facts: tuple[Fact, ...],
-    profile: Profile | None,
-    horizon: Profile,
-    factors: tuple[FloatArray, FloatArray] | None,
+    horizon: Horizon,
     used: Sequence[int],
     names: tuple[str, ...] | None,
+    *,
+    profile: bool,
 ) -> Public:
-    """The drawn network settled on its totals, with the merit-order cost of every used step; by noisy values alone."""
+    """The drawn network settled on its totals, with the merit-order cost of every used step; by noisy values alone.
+
+    `profile` says whether its steps are those of a profile, which is then a part of the release.
+    """
     if plan.totals == Source.DERIVED:
         facts += derived_totals(drawn, plan)
     totals = [one for one in facts if one.kind.total]
     world = settled(drawn, totals)
-    steps = horizon if factors is None else shaped(world.grid, horizon, factors)
+    steps = demands_in(horizon, world.grid)
     pairs = zip(used, plates(world.grid, steps, used), strict=True)
     facts += tuple(Fact(FactKind.MERIT, int(steps.step[index]), value, Source.DERIVED) for index, value in pairs)
-    return Public(world.grid, plan, None if profile is None else steps, steps, used, names, world.lines, facts)
+    return Public(world.grid, plan, steps if profile else None, steps, used, names, world.lines, facts)
 
 
 def merits(facts: Sequence[Fact]) -> list[float]:

@@ -10,7 +10,7 @@ from re import sub
 
 import numpy as np
 
-from gridveil.grid import Grid
+from gridveil.grid import Grid, Structure
 from gridveil.publish.manifest import Parts, totals_part
 from gridveil.wall.facts import DIGITS, KIND_WORDS, TOTALS, Fact, FactKind, Source
 from gridveil.wall.mechanisms import COST, RELATIVE, UNITS, MechanismWords, mechanism_words
@@ -144,7 +144,7 @@ def needs_dispatch(source: Source, *, attended: bool) -> bool:
 
 def stays_public(
     words: MechanismWords,
-    grid: Grid,
+    grid: Grid | Structure,
     source: Source,
     parts: Parts | None = None,
     earlier: Collection[str] = (),
@@ -239,7 +239,7 @@ def within(low: float | None, high: float | None) -> str:
     return f"{low:,.0f} to {high:,.0f}"
 
 
-def _left_open(words: MechanismWords, grid: Grid) -> list[str]:
+def _left_open(words: MechanismWords, grid: Grid | Structure) -> list[str]:
     """Line parameters that a mechanism leaves as they are."""
     stated = list(words.left_open)
     if count := int(np.count_nonzero(words.unprotected(grid))):

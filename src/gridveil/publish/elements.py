@@ -1,4 +1,4 @@
-"""Which assets a release touches: the public identity of every corridor, under which the ledger keeps its account."""
+"""Which assets a release touches: the public identity of every element, under which the ledger keeps its account."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from gridveil.arrays import IntArray
 from gridveil.errors import ReleaseError
-from gridveil.grid import Grid
+from gridveil.grid import Structure
 from gridveil.regular import small_bytes
 from gridveil.wall.protection import Element, Protection
 
@@ -22,12 +22,12 @@ LARGEST = 16 * 2**20
 """Bytes of an identity map: a million buses."""
 
 
-def corridor_buses(grid: Grid, same_as: SameAs | None = None) -> list[tuple[int, int]]:
+def corridor_buses(structure: Structure, same_as: SameAs | None = None) -> list[tuple[int, int]]:
     """The bus numbers of every corridor, the smaller first; in the order of first appearance.
 
     By an identity map several corridors may be one asset; it then stands here as often, and is charged as often.
     """
-    number, lines = grid.buses.number, grid.lines
+    number, lines = structure.buses.number, structure.lines
     ends = np.sort(np.stack([number[lines.bus_from], number[lines.bus_to]], axis=1), axis=1)
     pairs = list(dict.fromkeys(map(tuple, ends.tolist())))
     if not same_as:
@@ -36,25 +36,25 @@ def corridor_buses(grid: Grid, same_as: SameAs | None = None) -> list[tuple[int,
     return [(low, high) for low, high in renamed]
 
 
-def identities(grid: Grid, same_as: SameAs | None = None, protection: Protection | None = None) -> list[str]:
+def identities(structure: Structure, same_as: SameAs | None = None, protection: Protection | None = None) -> list[str]:
     """The public identity of every asset that a release protects: corridors, unless more or others are."""
     elements = (Element.CORRIDOR,) if protection is None else protection.elements
     known = same_as or {}
 
     def of_bus(element: Element, buses: IntArray) -> list[str]:
-        numbers = grid.buses.number[np.unique(buses)].tolist()
+        numbers = structure.buses.number[np.unique(buses)].tolist()
         return [f"{element} {known.get(number, number)}" for number in numbers]
 
-    found = [f"corridor {low} {high}" for low, high in corridor_buses(grid, same_as)]
+    found = [f"corridor {low} {high}" for low, high in corridor_buses(structure, same_as)]
     found = found if Element.CORRIDOR in elements else []
     if Element.LOAD in elements:
-        found += of_bus(Element.LOAD, np.flatnonzero((grid.buses.pd != 0) | (grid.buses.qd != 0)))
+        found += of_bus(Element.LOAD, np.flatnonzero((structure.buses.pd_sign != 0) | (structure.buses.qd_sign != 0)))
     if Element.PLANT in elements:
-        found += of_bus(Element.PLANT, grid.generators.bus)
+        found += of_bus(Element.PLANT, structure.generators.bus)
     return found
 
 
-def read_same_as(path: Path, grid: Grid) -> dict[int, int]:
+def read_same_as(path: Path, structure: Structure) -> dict[int, int]:
     """A CSV file with the columns `bus` and `known_as`: which bus of an earlier release each renumbered one is."""
     try:
         text = small_bytes(path, LARGEST).decode("utf-8-sig")
@@ -69,11 +69,12 @@ def read_same_as(path: Path, grid: Grid) -> dict[int, int]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ReleaseError(f"{path} names a bus twice; nothing was charged")
-    if strange := sorted(set(found) - set(grid.buses.number.tolist())):
+    if strange := sorted(set(found) - set(structure.buses.number.tolist())):
         raise ReleaseError(f"{path} names bus {strange[0]}, which the network does not have; nothing was charged")
     return found
 
 
-def former_shape(grid: Grid) -> bytes:
+def former_shape(structure: Structure) -> bytes:
     """What ledgers of the first version knew a network by: its buses and their base voltages."""
-    return json.dumps(sorted(zip(grid.buses.number.tolist(), grid.buses.base_kv.tolist(), strict=True))).encode()
+    buses = structure.buses
+    return json.dumps(sorted(zip(buses.number.tolist(), buses.base_kv.tolist(), strict=True))).encode()

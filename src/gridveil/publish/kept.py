@@ -7,8 +7,10 @@ from typing import Any
 
 from gridveil.arrays import FloatArray
 from gridveil.grid import Grid
+from gridveil.grid.profile import Profile
 from gridveil.publish.plan import Plan
 from gridveil.wall.draw import Drawn, NoisyLines
+from gridveil.wall.horizon import Horizon, Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +26,17 @@ class KeptDraw:
     factors: tuple[FloatArray, FloatArray] | None = None
 
 
-def kept_draw(drawn: Drawn, plan: Plan, *, profile: bool, factors: tuple[FloatArray, FloatArray] | None) -> KeptDraw:
-    """What is kept of a draw."""
+def kept_draw(drawn: Drawn, plan: Plan, *, profile: bool, horizon: Horizon) -> KeptDraw:
+    """What is kept of a draw; of its horizon the shape, if that is what is public of it."""
     if not plan.joint:
         return KeptDraw(drawn.lines, plan_record(plan), profile)
+    factors = (horizon.pd, horizon.qd) if isinstance(horizon, Shape) else None
     return KeptDraw(drawn.lines, plan_record(plan), profile, drawn.grid, drawn.outcome, factors)
+
+
+def kept_horizon(kept: KeptDraw, profile: Profile) -> Horizon:
+    """The public horizon again, from that and the demands that were released."""
+    return profile if kept.factors is None else Shape(profile.step, *kept.factors)
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from contextlib import closing
 from functools import partial
 
 from gridveil.errors import ReleaseError
-from gridveil.grid import Grid
-from gridveil.grid.profile import Profile, base_profile
+from gridveil.grid.profile import Profile
 from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.composition import Assets
 from gridveil.privacy.ledger import Ledger
@@ -30,15 +29,16 @@ from gridveil.publish.record import check_clock, conditions
 from gridveil.publish.refuse import check_network
 from gridveil.publish.release import Release
 from gridveil.publish.spending import Purse, spending
-from gridveil.publish.worlds import shape, shaped
 from gridveil.repair.child import ChildWorkshop
 from gridveil.repair.unused import Hands, alone
 from gridveil.sealed.facts import Truth
+from gridveil.sealed.horizon import public_horizon
 from gridveil.sealed.mechanisms import joint, mechanism
-from gridveil.sealed.split import SecretNetwork
+from gridveil.sealed.split import Sealed
 from gridveil.wall.codec import pack
 from gridveil.wall.draw import Drawn
 from gridveil.wall.facts import Fact, FactKind, Source
+from gridveil.wall.horizon import Horizon, demands_in
 from gridveil.wall.protection import EVERYTHING, Group
 
 Workshops = Callable[[], Shop]
@@ -50,7 +50,7 @@ def quiet(stage: str) -> None:
 
 @core_dumps_off()
 def release(
-    network: SecretNetwork,
+    network: Sealed,
     plan: Plan,
     ledger: Ledger | None = None,
     noise: Noise | None = None,
@@ -70,16 +70,12 @@ def release(
     the charge does (`Spent`). What is likely to be a slip is refused unless it is `confirmed`. `same_as` says as what
     the ledger knows renumbered buses. `hands` solve the unused steps on the released network (`repair/unused.py`).
     """
-    grid = network.grid
-    check_network(plan, grid)
+    check_network(plan, network)
     noise = noise or ExactNoise()
-    horizon = _horizon(grid, plan, profile)
+    _check_profile(network, plan, profile)
+    horizon = public_horizon(network, plan.protection, profile, shape_public=plan.shape_public)
     used = plan.used(len(horizon)).tolist()
-    plates = _plates(grid, plan, horizon, used)
-    factors = None
-    if Group.LOADS in plan.protection:
-        factors = shape(grid, horizon, public=plan.shape_public)
-        horizon = shaped(grid, horizon, factors)
+    plates = _plates(network, plan, horizon, used)
     book = (ledger or Ledger.open()) if noise.private else None
     if book is not None:
         preview(network, plan, book, same_as=same_as).require(confirmed=confirmed)
@@ -101,15 +97,17 @@ def release(
         purse.pay(first, conditions(plan, facts), then=later)
         progress("drawing" if book is None else f"charged: entry {purse.receipts[0].entry} of the ledger; drawing")
         drawn = draw(network, plan, noise)
-        purse.keep(pack(kept_draw(drawn, plan, profile=profile is not None, factors=factors)))
+        purse.keep(pack(kept_draw(drawn, plan, profile=profile is not None, horizon=horizon)))
         totals = asking.totals()
         # ════════ wall: below, the secret is seen by `asking` alone, whose answers are paid for and noised ════════
         names = network.bus_names if plan.keep_names else None
         if plan.joint:
-            public = joint_world(drawn, plan, facts + totals, profile, horizon, factors, used, names)
+            given = profile is not None
+            public = joint_world(drawn, plan, facts + totals, horizon, used, names, profile=given)
             plates = merits(public.facts)
         else:
-            public = Public(grid, plan, profile, horizon, used, names, drawn.lines, facts)
+            demands = demands_in(horizon, drawn.grid)
+            public = Public(drawn.grid, plan, profile, demands, used, names, drawn.lines, facts)
         begun = shop.begin(public.grid, public.noisy, plan.fidelity, partial(_so_far, progress))
         public, result = repaired(public, begun, plates, partial(asking.cost, plates), progress)
         progress("certifying what is written")
@@ -120,22 +118,25 @@ def release(
     return made
 
 
-def _horizon(grid: Grid, plan: Plan, profile: Profile | None) -> Profile:
-    if profile is not None and plan.unattended and Group.LOADS in plan.protection:
+def _check_profile(network: Sealed, plan: Plan, profile: Profile | None) -> None:
+    """Refuse a profile of another network, and one whose refusal would tell loads."""
+    if profile is None:
+        return
+    if plan.unattended and Group.LOADS in plan.protection:
         raise ReleaseError(
             "an unattended release with protected loads takes no profile: whether it fits the loads would be told by a "
             "refusal"
         )
-    if profile is not None and profile.pd.shape[1] != grid.n_bus:
-        raise ReleaseError(f"the profile has {profile.pd.shape[1]} buses, the network {grid.n_bus}; make one for it")
-    return profile or base_profile(grid)
+    have, there = profile.pd.shape[1], network.structure.n_bus
+    if have != there:
+        raise ReleaseError(f"the profile has {have} buses, the network {there}; make one for it")
 
 
-def _purse(book: Ledger | None, network: SecretNetwork, plan: Plan, same_as: SameAs | None) -> Purse:
+def _purse(book: Ledger | None, network: Sealed, plan: Plan, same_as: SameAs | None) -> Purse:
     """Charges the elements that the plan protects; what was released before is asked for of all that there are."""
     if book is None:
         return Purse(None, Assets("", ()))
-    touched, all_there = (identities(network.grid, same_as, one) for one in (plan.protection, EVERYTHING))
+    touched, all_there = (identities(network.structure, same_as, one) for one in (plan.protection, EVERYTHING))
     return Purse(book, book.assets(network.name, touched), book.assets(network.name, all_there))
 
 
@@ -149,11 +150,14 @@ def _require_optima(plan: Plan, truth: Truth, unused: Truth, progress: Progress)
         unused.require_optima()
 
 
-def _plates(grid: Grid, plan: Plan, horizon: Profile, used: Sequence[int]) -> list[float]:
+def _plates(network: Sealed, plan: Plan, horizon: Horizon, used: Sequence[int]) -> list[float]:
     """Copper-plate costs, where they are public. Of protected numbers nothing is told by a refusal: what depends on
     them is looked at after the noise."""
-    demands = [Demand(horizon.pd[index], horizon.qd[index]) for index in used]
-    plates = [] if plan.source.conditional or plan.joint else copper_plates(grid, demands)
+    plates = list[float]()
+    if not (plan.source.conditional or plan.joint):
+        grid = network.public_grid(plan.protection)
+        demands = demands_in(horizon, grid)
+        plates = copper_plates(grid, [Demand(demands.pd[index], demands.qd[index]) for index in used])
     check_scale(plan.share, plates or plan.published_costs or ())
     return plates
 
@@ -162,20 +166,22 @@ def _so_far(progress: Progress, spent: float) -> None:
     progress(f"working: {spent:.0f} AC-OPFs so far")
 
 
-def draw_loss(network: SecretNetwork, plan: Plan) -> float:
+def draw_loss(network: Sealed, plan: Plan) -> float:
     """What the draw itself costs."""
     return plan.epsilon_lines if plan.joint else mechanism(plan.mechanism).loss(network, plan.epsilon_lines)
 
 
-def draw(network: SecretNetwork, plan: Plan, noise: Noise) -> Drawn:
+def draw(network: Sealed, plan: Plan, noise: Noise) -> Drawn:
     """Draw what the plan protects, once."""
     if plan.joint:
         return joint.perturb(network, plan.protection, plan.epsilon_lines, noise)
     method = mechanism(plan.mechanism)
-    return Drawn(network.grid, method.perturb(network, plan.epsilon_lines, float(plan.alpha), noise))
+    return Drawn(
+        network.public_grid(plan.protection), method.perturb(network, plan.epsilon_lines, float(plan.alpha), noise)
+    )
 
 
-def _stated(plan: Plan, horizon: Profile, used: Sequence[int], truth: Truth, unused: Truth) -> tuple[Fact, ...]:
+def _stated(plan: Plan, horizon: Horizon, used: Sequence[int], truth: Truth, unused: Truth) -> tuple[Fact, ...]:
     """Facts that are public as they are: published ones, and those that the plan declares."""
     steps = [int(horizon.step[index]) for index in used]
     facts: tuple[Fact, ...] = ()

@@ -14,7 +14,7 @@ from gridveil.publish.elements import SameAs, identities
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import spent_parts
 from gridveil.sealed.mechanisms import mechanism
-from gridveil.sealed.split import SecretNetwork
+from gridveil.sealed.split import Sealed
 from gridveil.wall.facts import Source
 from gridveil.wall.mechanisms import COST, RELATIVE, SURCHARGE, TOTAL, TOTALS
 from gridveil.wall.protection import EVERYTHING, GROUP_WORDS, Group
@@ -62,10 +62,10 @@ class Preview:
             )
 
 
-def preview(network: SecretNetwork, plan: Plan, ledger: Ledger | None, *, same_as: SameAs | None = None) -> Preview:
+def preview(network: Sealed, plan: Plan, ledger: Ledger | None, *, same_as: SameAs | None = None) -> Preview:
     """What a release would come to in a ledger, or in a new one."""
     loss = plan.epsilon_lines if plan.joint else mechanism(plan.mechanism).loss(network, plan.epsilon_lines)
-    due, touched = charges(plan, loss), identities(network.grid, same_as, plan.protection)
+    due, touched = charges(plan, loss), identities(network.structure, same_as, plan.protection)
     if ledger is None:
         assets = Assets(network.name, tuple(touched))
         before, after = (
@@ -77,7 +77,7 @@ def preview(network: SecretNetwork, plan: Plan, ledger: Ledger | None, *, same_a
         before, after = (history.accounts(assets, some) for some in ([], due))
         namesake = history.namesake(assets)
     public = stays_public(
-        plan.words, network.grid, plan.source, spent_parts(plan, loss, asked=True),
+        plan.words, network.structure, plan.source, spent_parts(plan, loss, asked=True),
         [one.mechanism for one in after.within], attended=not plan.unattended,
         protection=plan.protection if plan.joint else None, shape_public=plan.shape_public,
     )  # fmt: skip
@@ -114,9 +114,9 @@ def _questions(plan: Plan, before: Accounts, after: Accounts, namesake: Assets |
     return tuple(found)
 
 
-def _opened(plan: Plan, ledger: Ledger, network: SecretNetwork, same_as: SameAs | None) -> list[str]:
+def _opened(plan: Plan, ledger: Ledger, network: Sealed, same_as: SameAs | None) -> list[str]:
     """Groups that an earlier release protected and this one would publish as they are."""
-    everything = ledger.assets(network.name, identities(network.grid, same_as, EVERYTHING))
+    everything = ledger.assets(network.name, identities(network.structure, same_as, EVERYTHING))
     charges = [entry for entry in ledger.history().earlier(everything) if entry.kind == "charge"]
     drawn = [entry.details for entry in charges if entry.details["mechanism"] not in (COST, TOTALS)]
     usual = [group for group in Group if group is not Group.LINES]

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gridveil.arrays import FloatArray
-from gridveil.errors import GridError, ReleaseError, RepairFailed
+from gridveil.errors import GridError, RepairFailed
 from gridveil.grid import Grid
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.grid.profile import Profile
@@ -24,8 +23,6 @@ from gridveil.wall.draw import Drawn, Repair
 from gridveil.wall.facts import Fact, FactKind, Source
 from gridveil.wall.protection import Group
 
-SCALE_DIGITS, SHAPE_DIGITS = 6, 3
-"""Of a scale that all loads share, and of a factor of each."""
 LEAST_MEAN = 0.2
 """Of 1 − b²: for larger noise the mean of e^Lap(b) says nothing, or does not exist."""
 
@@ -90,41 +87,6 @@ def plates(grid: Grid, profile: Profile, used: Sequence[int]) -> list[float]:
     if min(found) <= 0:
         raise RepairFailed("the noisy network would cost nothing without a network, so that a surcharge has no meaning")
     return found
-
-
-def shape(grid: Grid, profile: Profile, *, public: bool) -> tuple[FloatArray, FloatArray]:
-    """What protected loads are multiplied by at every step, which is public: one number for all of them, to six digits,
-    or one for each, to three, if that is said to be. More digits would tell of which loads they are ratios."""
-    found, bases = [], (grid.buses.pd, grid.buses.qd)
-    for values, base in zip((profile.pd, profile.qd), bases, strict=True):
-        if np.any((base == 0) & np.any(values != 0, axis=0)):
-            raise ReleaseError(
-                "the profile has demand at a bus that has none in the network; give the network a load there, so that "
-                "it can be protected. Nothing was charged"
-            )
-        found.append(np.where(base != 0, values / np.where(base != 0, base, 1.0), 1.0))
-    if public:
-        return _rounded(found[0], SHAPE_DIGITS), _rounded(found[1], SHAPE_DIGITS)
-    there = np.concatenate([one[:, base != 0] for one, base in zip(found, bases, strict=True)], axis=1)
-    middle = np.median(there, axis=1, keepdims=True) if there.shape[1] else np.ones((len(profile), 1))
-    scale = _rounded(middle, SCALE_DIGITS)
-    if not np.allclose(there, scale, rtol=10.0 ** (1 - SCALE_DIGITS), atol=0.0):
-        raise ReleaseError(
-            "the profile moves each load for itself: its shape says of a protected load when it is large. Give a "
-            "profile of the columns step and scale, or say that the shape is public (--shape-public). Nothing was "
-            "charged"
-        )
-    both = np.broadcast_to(scale, profile.pd.shape)
-    return both.copy(), both.copy()
-
-
-def _rounded(values: FloatArray, digits: int) -> FloatArray:
-    return np.array([float(f"{value:.{digits - 1}e}") for value in values.ravel().tolist()]).reshape(values.shape)
-
-
-def shaped(grid: Grid, profile: Profile, factors: tuple[FloatArray, FloatArray]) -> Profile:
-    """The profile of another world: its loads, times the public shape."""
-    return Profile(profile.step, factors[0] * grid.buses.pd, factors[1] * grid.buses.qd)
 
 
 def released(drawn: Grid, profile: Profile, result: Repair) -> Profile:

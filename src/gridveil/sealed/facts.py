@@ -20,8 +20,9 @@ from gridveil.nlp.opf import Solution, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Status
 from gridveil.privacy.noise import Noise
-from gridveil.sealed.split import SecretNetwork
+from gridveil.sealed.split import Sealed
 from gridveil.wall.facts import HIGHEST, KIND_WORDS, Fact, FactKind, declared, private_surcharge, private_total
+from gridveil.wall.horizon import Horizon, demands_in
 
 NEGLIGIBLE = 1e-7
 LEAST = 1e-3
@@ -31,13 +32,17 @@ LEAST = 1e-3
 class Truth:
     """The original network's optima at some steps of a profile, solved when first asked for. Nothing is public."""
 
-    def __init__(self, network: SecretNetwork, profile: Profile, steps: Sequence[int]) -> None:
-        self._network, self._profile, self._steps = network, profile, steps
+    def __init__(self, network: Sealed, horizon: Horizon, steps: Sequence[int]) -> None:
+        self._network, self._horizon, self._steps = network, horizon, steps
+
+    @cached_property
+    def _profile(self) -> Profile:
+        return demands_in(self._horizon, self._network._open().grid)
 
     @cached_property
     def _optima(self) -> list[Solution]:
-        model, profile = opf_model(self._network.grid), self._profile
-        lines = self._network.lines._open()
+        grid, lines = self._network._open()
+        model, profile = opf_model(grid), self._profile
         return [solve_opf(model, lines, Demand(profile.pd[index], profile.qd[index])) for index in self._steps]
 
     def require_optima(self) -> None:
@@ -50,7 +55,7 @@ class Truth:
                     f"the original network has no optimal power flow{f' at step {step}' if many else ''} "
                     f"({solution.status}); nothing was charged"
                 )
-            if abs(solution.cost) <= NEGLIGIBLE * _full_cost(self._network.grid):
+            if abs(solution.cost) <= NEGLIGIBLE * _full_cost(self._network._open().grid):
                 raise ReleaseError(
                     f"the dispatch cost{f' of step {step}' if many else ''} is zero, so that no share of it can be "
                     "kept; give costs, or leave the step out; nothing was charged"
@@ -67,10 +72,10 @@ class Truth:
 
     def _own_plates(self) -> list[float]:
         """The copper-plate costs of the steps; one that there is none of, or that is nothing, makes any cost large."""
-        found = []
+        found, grid = [], self._network._open().grid
         for index in self._steps:
             try:
-                plate = copper_plate_cost(self._network.grid, float(self._profile.pd[index].sum()))
+                plate = copper_plate_cost(grid, float(self._profile.pd[index].sum()))
             except GridError:
                 plate = 0.0
             found.append(max(plate, 1e-9))
@@ -96,7 +101,7 @@ class Truth:
     def totals(self, kinds: Sequence[FactKind]) -> list[float]:
         """True totals. One that is not positive, or that there is none of, counts as the least, so that every network
         has an answer."""
-        grid = self._network.grid
+        grid = self._network._open().grid
         demand = float(grid.buses.pd.sum())
         try:
             merit = copper_plate_cost(grid, demand)

@@ -1,59 +1,55 @@
-"""`seal`: a case becomes a public half that anyone may see and a secret half that only mechanisms open."""
+"""`split`: a case becomes its structure, which anyone may see, and numbers behind a door that mechanisms open."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NoReturn
 
 from gridveil.casefile import Case
 from gridveil.casefile.to_network import to_network
 from gridveil.errors import WallBreach
-from gridveil.grid import Grid, LineKind, LineParameters, Network
+from gridveil.grid import Grid, Network, Structure, structure_of
+from gridveil.wall.protection import GROUP_WORDS, Group, Protection
 
 
-class SecretLines:
-    """True line parameters behind a door: no repr, no pickle, no iteration, no comparison shows a value."""
+class Sealed:
+    """A network that can be released and not be seen: its structure, the names of its buses if it has any, and its own.
 
-    __slots__ = ("__lines",)
+    No number of any group is an attribute, and no repr, copy, pickle, iteration or comparison shows one.
+    """
 
-    def __init__(self, lines: LineParameters) -> None:
-        self.__lines = lines
+    __slots__ = ("__numbers", "bus_names", "name", "structure")
 
-    def _open(self) -> LineParameters:
-        """For `sealed/` and for studies that compare with the truth; nothing else calls this."""
-        return self.__lines
+    def __init__(self, network: Network, bus_names: tuple[str, ...] | None = None, name: str = "") -> None:
+        self.structure: Structure = structure_of(network.grid)
+        self.bus_names = bus_names
+        self.name = name
+        self.__numbers: Callable[[], Network] = lambda: network  # which no walk over attributes finds
+
+    def _open(self) -> Network:
+        """For `sealed/`, and for studies and internal checks that compare with the truth; nothing else calls this."""
+        return self.__numbers()
+
+    def public_grid(self, protection: Protection) -> Grid:
+        """The grid, under a plan that leaves all of it public; refused if any group of its numbers is protected."""
+        secret = [GROUP_WORDS[group] for group in protection.groups if group is not Group.LINES]
+        if secret:
+            raise WallBreach(f"the grid is not public where {', '.join(secret)} are protected; ask for the structure")
+        return self.__numbers().grid
 
     def __repr__(self) -> str:
-        return f"SecretLines({len(self.__lines.g)} lines)"
+        known = self.structure
+        return f"Sealed({known.n_bus} buses, {known.n_line} lines, {known.n_lossless} of them lossless)"
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise WallBreach("secret lines cannot be copied, pickled, iterated or compared")
+        raise WallBreach("a sealed network cannot be copied, pickled, iterated or compared")
 
-    __reduce__ = __reduce_ex__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
+    __reduce__ = __reduce_ex__ = __getstate__ = __copy__ = __deepcopy__ = __replace__ = _refuse
     __iter__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __array__ = _refuse
     __hash__ = object.__hash__
 
 
-class SecretNetwork:
-    """A sealed network: its public grid, its secret lines, the names of its buses if it has any, and its own."""
-
-    def __init__(
-        self, grid: Grid, lines: SecretLines, bus_names: tuple[str, ...] | None = None, name: str = ""
-    ) -> None:
-        self.grid = grid
-        self.lines = lines
-        self.bus_names = bus_names
-        self.name = name
-
-    def _open(self) -> Network:
-        """For `sealed/` and for studies that compare with the truth; nothing else calls this."""
-        return Network(self.grid, self.lines._open())
-
-    def __repr__(self) -> str:
-        lossless = int((self.grid.lines.kind == LineKind.LOSSLESS).sum())
-        return f"SecretNetwork({self.grid.n_bus} buses, {self.grid.n_line} lines, {lossless} of them lossless)"
-
-
-def split(case: Case | Network) -> SecretNetwork:
+def split(case: Case | Network) -> Sealed:
     """Seal a case."""
     network = case if isinstance(case, Network) else to_network(case)
     names: tuple[str, ...] | None = None
@@ -61,5 +57,4 @@ def split(case: Case | Network) -> SecretNetwork:
         cell = case.extras.get("bus_name")
         if isinstance(cell, tuple) and len(cell) == network.grid.n_bus == len(case.bus):
             names = tuple(str(row[0]) for row in cell)
-    name = case.name if isinstance(case, Case) else ""
-    return SecretNetwork(network.grid, SecretLines(network.lines), names, name)
+    return Sealed(network, names, case.name if isinstance(case, Case) else "")

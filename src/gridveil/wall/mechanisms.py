@@ -11,7 +11,7 @@ import numpy as np
 
 from gridveil.arrays import BoolArray
 from gridveil.errors import PrivacyError
-from gridveil.grid import Grid, LineKind
+from gridveil.grid import Grid, LineKind, Structure
 
 RELATIVE, CONDUCTANCE, SURCHARGE, TOTAL = "relative", "conductance", "surcharge", "total"
 UNITS = {
@@ -52,7 +52,7 @@ class MechanismWords:
     def unit_words(self) -> str:
         return UNITS[self.unit]
 
-    def unprotected(self, grid: Grid) -> BoolArray:
+    def unprotected(self, grid: Grid | Structure) -> BoolArray:
         """Lines whose series parameters are released as they are."""
         if self.unit == RELATIVE:
             return np.zeros(grid.n_line, dtype=bool)

@@ -13,7 +13,7 @@ from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.grid import LineKind, LineParameters, line_levels_kv
 from gridveil.privacy.noise import Noise
 from gridveil.sealed.mechanisms.base import Mechanism
-from gridveil.sealed.split import SecretNetwork
+from gridveil.sealed.split import Sealed
 from gridveil.wall.coordinates import conductance_groups, conductances
 from gridveil.wall.draw import NoisyLines
 from gridveil.wall.facts import significant
@@ -26,12 +26,12 @@ class AdditiveMechanism(Mechanism):
 
     name = "additive"
 
-    def loss(self, network: SecretNetwork, epsilon: float) -> float:
+    def loss(self, network: Sealed, epsilon: float) -> float:
         """One query of sensitivity α with the whole ε."""
         return epsilon
 
-    def perturb(self, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
-        lines, grid = network.lines._open(), network.grid
+    def perturb(self, network: Sealed, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
+        grid, lines = network._open()
         protected = ~self.words.unprotected(grid)
         group = conductance_groups(grid, lines, ~protected)
         secret, lossless, ratio = conductances(grid, lines, group)

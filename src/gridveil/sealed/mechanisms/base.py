@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from gridveil.privacy.noise import Noise
-from gridveil.sealed.split import SecretNetwork
+from gridveil.sealed.split import Sealed
 from gridveil.wall.draw import NoisyLines
 from gridveil.wall.mechanisms import MechanismWords, mechanism_words
 
@@ -21,9 +21,9 @@ class Mechanism(ABC):
         return mechanism_words(self.name)
 
     @abstractmethod
-    def loss(self, network: SecretNetwork, epsilon: float) -> float:
+    def loss(self, network: Sealed, epsilon: float) -> float:
         """The privacy loss of one release at nominal ε."""
 
     @abstractmethod
-    def perturb(self, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
+    def perturb(self, network: Sealed, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
         """Draw once."""

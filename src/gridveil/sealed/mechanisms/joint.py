@@ -13,14 +13,14 @@ import numpy as np
 from gridveil.arrays import IntArray
 from gridveil.grid import Network
 from gridveil.privacy.noise import Noise
-from gridveil.sealed.split import SecretNetwork
+from gridveil.sealed.split import Sealed
 from gridveil.wall.draw import Drawn, Moving, NoisyLines
 from gridveil.wall.numbers import Table, decode, encode, logs, orderly, rebuilt
 from gridveil.wall.protection import PLACE, Group, Protection
 from gridveil.wall.tables import line_structure, table
 
 
-def perturb(network: SecretNetwork, protection: Protection, epsilon: float, noise: Noise) -> Drawn:
+def perturb(network: Sealed, protection: Protection, epsilon: float, noise: Noise) -> Drawn:
     """Draw every protected coordinate once; what is not protected is as it is."""
     truth = network._open()
     made, found = table(truth, protection), logs(truth)

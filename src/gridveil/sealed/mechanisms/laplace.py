@@ -6,7 +6,7 @@ import numpy as np
 
 from gridveil.privacy.noise import Noise
 from gridveil.sealed.mechanisms.additive import AdditiveMechanism, assemble
-from gridveil.sealed.split import SecretNetwork
+from gridveil.sealed.split import Sealed
 from gridveil.wall.coordinates import conductance_groups, conductances
 from gridveil.wall.draw import NoisyLines
 
@@ -16,8 +16,8 @@ class LaplaceBaseline(AdditiveMechanism):
 
     name = "laplace"
 
-    def perturb(self, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
-        lines, grid = network.lines._open(), network.grid
+    def perturb(self, network: Sealed, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
+        grid, lines = network._open()
         protected = ~self.words.unprotected(grid)
         group = conductance_groups(grid, lines, ~protected)
         secret, lossless, ratio = conductances(grid, lines, group)

@@ -12,7 +12,7 @@ import numpy as np
 
 from gridveil.privacy.noise import Noise
 from gridveil.sealed.mechanisms.base import Mechanism
-from gridveil.sealed.split import SecretNetwork
+from gridveil.sealed.split import Sealed
 from gridveil.wall.coordinates import decode, encode, log_structure
 from gridveil.wall.draw import NoisyLines
 
@@ -22,15 +22,15 @@ class LogMechanism(Mechanism):
 
     name = "log"
 
-    def loss(self, network: SecretNetwork, epsilon: float) -> float:
+    def loss(self, network: Sealed, epsilon: float) -> float:
         """One query, one draw per coordinate, sensitivity α: the loss is ε."""
         return epsilon
 
-    def perturb(self, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
-        lines = network.lines._open()
-        structure = log_structure(network.grid, lines)
+    def perturb(self, network: Sealed, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
+        grid, lines = network._open()
+        structure = log_structure(grid, lines)
         drawn = decode(structure, noise.laplace(encode(structure, lines), alpha, epsilon))
         return NoisyLines(
             self.name, structure.group, structure.charging_group, drawn.g, drawn.b, drawn.bc,
-            np.ones(network.grid.n_line, bool), charging_moves=True, relative=True, scale=alpha / epsilon,
+            np.ones(grid.n_line, bool), charging_moves=True, relative=True, scale=alpha / epsilon,
         )  # fmt: skip

@@ -14,7 +14,7 @@ from gridveil.grid import line_levels_kv
 from gridveil.privacy.noise import Noise
 from gridveil.sealed.mechanisms.additive import assemble
 from gridveil.sealed.mechanisms.base import Mechanism
-from gridveil.sealed.split import SecretNetwork
+from gridveil.sealed.split import Sealed
 from gridveil.wall.coordinates import conductance_groups, conductances, group_mean
 from gridveil.wall.draw import NoisyLines
 
@@ -24,16 +24,16 @@ class PaperMechanism(Mechanism):
 
     name = "paper"
 
-    def loss(self, network: SecretNetwork, epsilon: float) -> float:
-        lines, grid = network.lines._open(), network.grid
+    def loss(self, network: Sealed, epsilon: float) -> float:
+        grid, lines = network._open()
         protected = ~self.words.unprotected(grid)
         group = conductance_groups(grid, lines, ~protected)
         _, _, ratio = conductances(grid, lines, group)
         asked = np.unique(group[protected])
         return epsilon * (2.0 + float(np.max(np.abs(ratio[asked]), initial=1.0))) / 3.0
 
-    def perturb(self, network: SecretNetwork, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
-        lines, grid = network.lines._open(), network.grid
+    def perturb(self, network: Sealed, epsilon: float, alpha: float, noise: Noise) -> NoisyLines:
+        grid, lines = network._open()
         protected = ~self.words.unprotected(grid)
         group = conductance_groups(grid, lines, ~protected)
         secret, lossless, ratio = conductances(grid, lines, group)
