@@ -9,6 +9,7 @@ import inspect
 import pickle
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain, combinations
 from pathlib import Path
@@ -25,16 +26,18 @@ from gridveil.grid import Network, Structure, structure_of
 from gridveil.grid.profile import Profile, scaled
 from gridveil.privacy.noise import SeededNoise
 from gridveil.publish import pipeline
+from gridveil.repair.child import ChildWorkshop
 from gridveil.sealed.facts import Truth
 from gridveil.sealed.horizon import public_horizon
 from gridveil.sealed.mechanisms import joint, mechanism
-from gridveil.sealed.split import split
-from gridveil.wall.codec import pack, to_json, to_plain
+from gridveil.sealed.split import Sealed, split
+from gridveil.wall.codec import pack, to_json, to_plain, unpack
 from gridveil.wall.cost_numbers import cost_numbers
+from gridveil.wall.draw import Fidelity
 from gridveil.wall.horizon import Shape
 from gridveil.wall.protection import EVERYTHING, Group, Protection
 
-from .test_joint import other_secret
+from .test_joint import bundles, other_secret
 
 PACKAGE = Path(gv.__file__).parent
 GRID_GROUPS = [group for group in Group if group is not Group.LINES]
@@ -215,6 +218,23 @@ def test_a_sealed_network_is_nothing_that_helpers_know(act: Callable[[Any], obje
         act(split(gv.load("case5")))
 
 
+def test_no_child_process_is_given_a_sealed_network() -> None:
+    """In the place of a grid, of noisy lines, or of what is to be kept: no byte of it leaves."""
+    network = gv.load("case5")
+    sealed: Any = split(network)
+    noisy: Any = mechanism("log").perturb(sealed, 1.0, 0.1, SeededNoise(1))
+    with closing(ChildWorkshop()) as shop:
+        for given in (
+            (sealed, noisy, Fidelity(0.01)),
+            (network.grid, sealed, Fidelity(0.01)),
+            (network.grid, noisy, sealed),
+        ):
+            with pytest.raises(WallBreach, match="Sealed may not cross the wall"):
+                shop.begin(*given)
+    with pytest.raises(WallBreach, match="may not cross the wall"):
+        unpack(pack({}), type(sealed))
+
+
 def test_a_sealed_network_has_no_grid_and_no_lines() -> None:
     sealed = split(gv.load("case5"))
     public = {name for name in dir(sealed) if not name.startswith("_")}
@@ -277,6 +297,19 @@ def test_of_protected_loads_a_horizon_has_its_shape_alone(public: bool) -> None:
                 found.append(pack(made))
     assert found[0] == found[2] and found[1] == found[3]  # the shapes of two secrets
     assert found[4] != found[6] and found[5] != found[7]  # demands, where they are public, are those of the network
+
+
+def test_demands_that_crossed_the_wall_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: the operator's own profile behind the wall, where loads are protected."""
+
+    def leaking(network: Sealed, protection: Protection, profile: Profile, *, shape_public: bool) -> Profile:
+        return profile
+
+    plan = gv.Plan(1.0, 0.1, 0.2, protect="loads,lines", steps=2, cost="derived", totals="derived")
+    scales = np.array([0.8, 0.913, 1.0])
+    monkeypatch.setattr(pipeline, "public_horizon", leaking)
+    one, other = bundles(tmp_path, (Group.LOADS,), plan, profile=lambda network: scaled(network.grid, scales))
+    assert one["profile.csv"] != other["profile.csv"]
 
 
 def test_a_profile_is_made_of_a_case_and_not_of_a_sealed_network(tmp_path: Path) -> None:

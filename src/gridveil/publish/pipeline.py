@@ -102,8 +102,7 @@ def release(
         # ════════ wall: below, the secret is seen by `asking` alone, whose answers are paid for and noised ════════
         names = network.bus_names if plan.keep_names else None
         if plan.joint:
-            given = profile is not None
-            public = joint_world(drawn, plan, facts + totals, horizon, used, names, profile=given)
+            public = joint_world(drawn, plan, facts + totals, horizon, used, names, profile=profile is not None)
             plates = merits(public.facts)
         else:
             demands = demands_in(horizon, drawn.grid)
