@@ -285,9 +285,9 @@ def test_what_is_asked_of_the_truth_says_no_more_than_it_answers(group: Group) -
 
 @pytest.mark.parametrize("public", [False, True])
 def test_of_protected_loads_a_horizon_has_its_shape_alone(public: bool) -> None:
-    network = gv.load("case14")
+    network = gv.load("case5")  # few loads, many steps: unrounded, the last digits of some scales would differ
     other = other_secret(network, Group.LOADS)
-    scales = np.array([0.8, 0.913, 1.0])[:, None] * (np.linspace(0.95, 1.05, 14) if public else np.ones(14))
+    scales = np.linspace(0.7, 1.1, 200)[:, None] * (np.linspace(0.95, 1.05, 5) if public else np.ones(5))
     found = list[bytes]()
     for protection, kind in ((Protection({Group.LOADS: 0.1}), Shape), (Protection({Group.COSTS: 0.1}), Profile)):
         for one in (network, other):
