@@ -65,6 +65,8 @@ _DETAIL = {
     -102: "not enough memory",
 }
 _INVALID_OPTION = -12
+_DESCENT, _HIGHEST = 0.03, 1e300
+"""Of the objective's size: what counts as progress; and more than any objective."""
 
 
 def _options(options: SolverOptions, start: Start) -> dict[str, str | float | int]:
@@ -209,6 +211,7 @@ class _Callbacks:
     ) -> None:
         self.patience, self.halted, self.restoring = patience, False, restoring
         self.least: dict[int, float] = {}  # by mode: a restoration measures infeasibility in units of its own
+        self.lowest = _HIGHEST
         self.since = 0
         self.evaluator, self.progress = evaluator, progress
         self.problem = evaluator.problem
@@ -277,10 +280,12 @@ class _Callbacks:
     def _intermediate(self, mode: int, iteration: int, objective: float, infeasibility: float, *_: Any) -> None:
         self.iterations = iteration
         if self.patience is not None:
-            above, most, better = self.patience
+            above, most, better, near = self.patience
             least = self.least.get(mode, np.inf)
             if infeasibility < better * least:
                 self.least[mode], self.since = infeasibility, iteration
+            if mode == 0 and infeasibility < near and objective < self.lowest - _DESCENT * abs(self.lowest):
+                self.lowest, self.since = objective, iteration
             if self.restoring:
                 self.restoring, self.since = iteration == 0 or mode != 0, iteration
             self.halted |= least > above and iteration - self.since >= most

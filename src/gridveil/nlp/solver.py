@@ -28,11 +28,15 @@ class Bounds:
 
 class Patience(NamedTuple):
     """When a start is given up: while its constraints are violated by more than `above` (p.u.), and that has not
-    fallen to the share `better` of what it was for so many iterations."""
+    fallen to the share `better` of what it was for so many iterations.
+
+    Where its violation is less than `near`, an objective that falls by 3 % of its size is progress, too.
+    """
 
     above: float
     iterations: int
     better: float = 0.9
+    near: float = 0.0
 
 
 @dataclass(frozen=True)
