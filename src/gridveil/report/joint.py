@@ -7,7 +7,7 @@ from itertools import product
 
 from gridveil.report.chart import Chart, Panel, Section
 from gridveil.report.series import interval, mean_series, setting, sheet_of
-from gridveil.report.statistics import Results, mean_of
+from gridveil.report.statistics import Results, mean_of, share_of
 
 MEASURES = {
     "excess": ("Attack similarity over who knows the topology alone", "points"),
@@ -18,8 +18,10 @@ MEASURES = {
     "reactance_error_pct": ("Error of a reader's best guess of x", "%"),
 }
 MORE = {
+    "effort": ("Effort of the repair", "AC-OPFs"),
     "similarity": ("Attack similarity", "%"),
     "congested_in_common": ("Congested lines in common", "share"),
+    "reactance_released_pct": ("Released reactances off by", "%"),
     "load_error_pct": ("Released loads off by", "%"),
     "cost_coefficient_error_pct": ("Released cost coefficients off by", "%"),
 }
@@ -52,6 +54,10 @@ def joint(results: Results) -> Section:
         return lambda part: interval(mean_of(part.column(measure)))
 
     shown = MEASURES | MORE
-    columns = [(f"{words} ({unit})" if unit else words, mean(name)) for name, (words, unit) in shown.items()]
+    certified = ("Certified (%)", lambda part: interval(share_of(row["certified"] for row in part.rows)))
+    columns = [
+        certified,
+        *((f"{words} ({unit})" if unit else words, mean(name)) for name, (words, unit) in shown.items()),
+    ]
     names = {"case": "case", "groups": "groups", "alpha": "α", "room": "room", "source": "facts"}
     return Section(tuple(charts), (sheet_of("Means with 95 % intervals", results, names, columns),))

@@ -6,31 +6,28 @@ beside: D (Mak et al. 2020: loads), G (Dvorkin and Botterud 2023: capacities), L
 
 from __future__ import annotations
 
-import numpy as np
+from time import perf_counter
 
-from gridveil.api import solve_opf
-from gridveil.arrays import FloatArray
-from gridveil.attacks.budget import lines_in_budget
-from gridveil.attacks.flow import by_flow, expected_dispatch
-from gridveil.check.leaks.knowledge import Reader, reader_from_manifest
-from gridveil.check.leaks.verdict import best_attack
-from gridveil.grid import Network, OperatingPoint
+from gridveil.errors import ReleaseError
+from gridveil.grid import Grid, Network
+from gridveil.nlp.effort import ITERATIONS
 from gridveil.privacy.noise import SeededNoise
 from gridveil.publish.pipeline import release
 from gridveil.publish.plan import Plan
-from gridveil.repair.moving import numbers
-from gridveil.repair.workshop import Workshop
+from gridveil.repair.workshop import Told, Workshop, silent
 from gridveil.sealed.split import split
-from gridveil.study.attacks import target
 from gridveil.study.declare import Row, Settings, Study
-from gridveil.study.draws import BETA, EPSILON, optimum, true_optimum
-from gridveil.study.gaps import true_gap
-from gridveil.wall.cost_numbers import cost_numbers
+from gridveil.study.draws import BETA, EPSILON, true_optimum
+from gridveil.study.judged import FIGURES, judged
+from gridveil.wall.draw import Fidelity, NoisyLines
 from gridveil.wall.facts import Source
 from gridveil.wall.protection import Group
 
 LETTERS = dict(zip("LRDGC", Group, strict=True))
-BUDGET, BINDING = 10.0, 0.999
+COLUMNS: dict[str, type] = {
+    "certified": bool, "path": str, "why": str, "effort": float, "release_seconds": float, **FIGURES,
+}  # fmt: skip
+NOTHING: Row = dict.fromkeys(COLUMNS)
 
 
 def joint_plan(settings: Settings) -> Plan:
@@ -49,45 +46,31 @@ def joint_plan(settings: Settings) -> Plan:
 
 
 def joint(network: Network, settings: Settings, seed: int) -> list[Row]:
-    """One release: what an attacker finds in it beyond the topology, and what a user still has."""
-    made = release(split(network), joint_plan(settings), noise=SeededNoise(seed), workshop=Workshop)
-    true, seen, real = true_optimum(network), made.network, target(network, "switchable")
-    again, k = optimum(seen).require(), lines_in_budget(network.grid.n_line, BUDGET)
-    lines, before = by_flow(expected_dispatch(seen))[:k], true_gap(network).soc_pct
-    bound = solve_opf(seen, formulation="soc").bound
-    bind = [_binding(n, one.point) for n, one in ((network, true), (seen, again))]
-    lost = [float(one.point.pg.sum() - n.grid.buses.pd.sum()) for n, one in ((network, true), (seen, again))]
-    groups = joint_plan(settings).protection
-    reader = Reader(seen, **reader_from_manifest(made.manifest))
-    return [
-        {
-            "similarity": real.similarity(lines),
-            "excess": real.similarity(lines) - real.floor(k),
-            "cost_error_pct": 100 * abs(made.point.cost / true.cost - 1),
-            "gap_change_points": None if before is None else 100 * (1 - bound / again.cost) - before,
-            "losses_ratio": lost[1] / lost[0],
-            "price_correlation": _correlation(true.multipliers["balance_p"], again.multipliers["balance_p"]),
-            "congested_in_common": len(bind[0] & bind[1]) / max(len(bind[0] | bind[1]), 1),
-            "reactance_error_pct": 100 * best_attack(network, [reader]).x.median if Group.LINES in groups else None,
-            "load_error_pct": _error(numbers(network.grid, "pd"), numbers(seen.grid, "pd")),
-            "cost_coefficient_error_pct": _error(cost_numbers(network.grid.cost_p), cost_numbers(seen.grid.cost_p)),
-        }
-    ]
+    """One release, and all that is measured of it."""
+    return [measured(network, joint_plan(settings), seed)]
 
 
-def _binding(network: Network, point: OperatingPoint) -> set[int]:
-    flow = np.maximum(np.hypot(point.pf, point.qf), np.hypot(point.pt, point.qt))
-    return set(np.flatnonzero(flow > BINDING * network.grid.lines.rating).tolist())
+def measured(network: Network, plan: Plan, seed: int, *, reactances: bool = True) -> Row:
+    """What became of one draw: the effort of its repair in AC-OPFs of the original, and the figures of a release."""
+    solves = [0.0]
 
+    class Counted(Workshop):
+        def begin(self, grid: Grid, noisy: NoisyLines, fidelity: Fidelity, told: Told = silent) -> Counted:
+            return super().begin(grid, noisy, fidelity, lambda spent: solves.__setitem__(0, spent))
 
-def _correlation(one: FloatArray, other: FloatArray) -> float | None:
-    return float(np.corrcoef(one, other)[0, 1]) if min(np.ptp(one), np.ptp(other)) > 1e-9 else None
-
-
-def _error(true: FloatArray, seen: FloatArray) -> float | None:
-    """The median relative error of numbers that are there; of the released values, which no reader is told to mend."""
-    there = true != 0
-    return float(100 * np.median(np.abs(seen[there] / true[there] - 1))) if np.any(there) else None
+    true, begin = true_optimum(network), perf_counter()
+    row: Row = dict(NOTHING)
+    try:
+        made = release(split(network), plan, noise=SeededNoise(seed), workshop=Counted)
+    except ReleaseError as failure:
+        made, row["why"] = None, str(failure)[:160]
+    row["release_seconds"] = perf_counter() - begin
+    row["effort"] = solves[0] * ITERATIONS / true.iterations
+    row["certified"] = made is not None and made.certificate.passed
+    if made is not None:
+        figures = judged(network, made, plan.protection.groups, reactances=reactances)
+        row |= {"path": made.manifest.repair.path, **figures}
+    return row
 
 
 JOINT = Study(
@@ -99,11 +82,8 @@ JOINT = Study(
         "groups": ("L", "D", "G", "LR", "LRD", "LRDG", "LRDGC"), "alpha": (0.1, 0.3, 1.0), "room": (0.001, 0.05),
         "source": (str(Source.PRIVATE), str(Source.DECLARED)),
     },
-    {
-        "similarity": float, "excess": float, "cost_error_pct": float, "gap_change_points": float,
-        "losses_ratio": float, "price_correlation": float, "congested_in_common": float,
-        "reactance_error_pct": float, "load_error_pct": float, "cost_coefficient_error_pct": float,
-    },
+    COLUMNS,
     joint,
     draws=50,
+    version=2,
 )  # fmt: skip
