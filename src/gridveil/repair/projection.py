@@ -31,8 +31,8 @@ from gridveil.repair.trial import LARGE
 from gridveil.wall.draw import Fidelity, Snapshot
 
 STILL, NEAR = 0.01, 10.0
-"""Per unit: a projection whose violation is less than the first is let go on; one below the second, while it comes nearer
-to its target."""
+"""Per unit: a projection whose violation is less than the first is let go on; one below the second, while it comes
+nearer to its target."""
 WAITING = 60
 """Iterations that a projection at any cost may stand still, of a joint draw."""
 
@@ -54,7 +54,7 @@ class Effort(NamedTuple):
     patience: int = 60
 
     def options(self, box: Box, *, free: bool) -> SolverOptions:
-        """Of one start: below 1,000 buses 99 of 100 projections of lines that end well take no more than 120 iterations.
+        """Of one start: below 1,000 buses 99 of 100 projections of lines that end well take 120 iterations at most.
 
         At any cost (`free`) those of a joint draw end well if they are waited for: 13 of 13 on 118 and 300 buses at
         alpha = 1, after 35 to 312 iterations.
