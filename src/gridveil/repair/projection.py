@@ -31,8 +31,8 @@ from gridveil.repair.trial import LARGE
 from gridveil.wall.draw import Fidelity, Snapshot
 
 STILL, NEAR = 0.01, 10.0
-"""Per unit: a projection whose violation is less than the first is let go on; one below the second, while it comes
-nearer to its target."""
+"""Per unit: a projection whose violation is less than the first is let go on; of a joint draw, one below the second
+too, while it comes nearer to its target."""
 WAITING = 60
 """Iterations that a projection at any cost may stand still, of a joint draw."""
 
@@ -59,12 +59,13 @@ class Effort(NamedTuple):
         At any cost (`free`) those of a joint draw end well if they are waited for: 13 of 13 on 118 and 300 buses at
         alpha = 1, after 35 to 312 iterations.
         """
-        patience, most = self.patience, 300 if box.grid.n_bus >= LARGE or box.moving is not None else 120
-        most *= max(1, patience // 20)
-        if free and box.moving is not None:
-            patience, most = max(patience, WAITING), max(most, 400)
+        still, joint = self.patience, box.moving is not None
+        most = (300 if joint or box.grid.n_bus >= LARGE else 120) * max(1, still // 20)
+        if joint and free:
+            still, most = max(still, WAITING), max(most, 400)
+        patience = Patience(STILL, still, near=NEAR if joint else 0.0)
         # Matched, single factorisations take a hundred times longer where noise is large (240 buses: 21 s for 0.5 s).
-        return SolverOptions(PRECISE, most, patience=Patience(STILL, patience, near=NEAR), matching=False)
+        return SolverOptions(PRECISE, most, patience=patience, matching=False)
 
 
 class Aim(NamedTuple):
