@@ -36,6 +36,7 @@ from gridveil.repair.cost_slopes import gradient
 from gridveil.repair.moving import NAMES, numbers, with_numbers
 from gridveil.repair.projection import numbers as projection_numbers
 from gridveil.repair.projection import projection
+from gridveil.repair.trial import in_world
 from gridveil.repair.workshop import Workshop
 from gridveil.sealed.mechanisms import joint
 from gridveil.sealed.split import Sealed, split
@@ -417,6 +418,30 @@ def test_a_joint_release_is_certified_and_verified(tmp_path: Path, name: str, ch
     true, now = (table(one, plan.protection) for one in (network, made.network))
     assert np.array_equal(true.member, now.member) and np.array_equal(true.sign, now.sign)
     assert np.array_equal(true.own, now.own) or Group.LIMITS in plan.protection  # limits may come to be equal
+
+
+@pytest.mark.parametrize(("alpha", "seed"), [(0.3, 1), (1.0, 2), (1.0, 4)])
+def test_what_a_repair_has_solved_is_what_is_read_back_to_the_last_bit(alpha: float, seed: int) -> None:
+    """Else an AC-OPF may end well in the repair and with an error for whoever verifies the file."""
+    kept: list[tuple[Network, Any]] = []
+
+    class Keeping(Workshop):
+        def repair(self, snapshots: Any, *, patient: bool = True) -> Any:
+            result = super().repair(snapshots, patient=patient)
+            base = self.grid
+            kept.append((result.network, in_world(base, result.network.grid, [Demand(base.buses.pd, base.buses.qd)])))
+            return result
+
+    plan = gv.Plan(1.0, alpha, 0.05, protect="all")
+    made = release(split(gv.load("case30")), plan, noise=SeededNoise(seed), workshop=Keeping)
+    (grid, lines), (demand,) = kept[-1]
+    assert np.array_equal(demand.pd, made.network.grid.buses.pd)
+    assert np.array_equal(demand.qd, made.network.grid.buses.qd)
+    assert np.array_equal(grid.lines.rating, made.network.grid.lines.rating)
+    for name in ("pmin", "pmax", "qmin", "qmax"):
+        assert np.array_equal(getattr(grid.generators, name), getattr(made.network.grid.generators, name))
+    assert np.array_equal(grid.cost_p.polynomial, made.network.grid.cost_p.polynomial)
+    assert np.array_equal(lines.bc, made.network.lines.bc)
 
 
 def test_an_audit_makes_a_joint_release_again(tmp_path: Path) -> None:

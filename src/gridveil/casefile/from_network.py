@@ -10,9 +10,7 @@ from gridveil.arrays import FloatArray
 from gridveil.casefile import columns as c
 from gridveil.casefile.case import Case, Extra
 from gridveil.grid import CostCurves, Grid, LineParameters, OperatingPoint
-
-DIGITS = 12
-"""Per-unit quantities were divided by the base; this many significant digits bring their decimals back."""
+from gridveil.grid.cost import DIGITS  # per-unit quantities were divided by the base: these bring their decimals back
 
 
 def from_network(

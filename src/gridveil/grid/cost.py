@@ -8,6 +8,9 @@ import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray, frozen
 
+DIGITS = 12
+"""Significant digits of a coefficient in a file."""
+
 
 @dataclass(frozen=True, eq=False)
 class CostCurves:
@@ -37,6 +40,13 @@ class CostCurves:
         return CostCurves(
             self.polynomial / unit, self.segment_generator, self.segment_slope / unit, self.segment_intercept / unit
         )
+
+    def written(self, base: float) -> CostCurves:
+        """With polynomials as a file in MW has them, so that what is solved is what is read back, to the last bit."""
+        powers = base ** np.arange(self.polynomial.shape[1])
+        shown = [[float(f"{one:.{DIGITS - 1}e}") for one in row] for row in (self.polynomial / powers).tolist()]
+        rounded = np.reshape(shown, self.polynomial.shape) * powers
+        return CostCurves(rounded, self.segment_generator, self.segment_slope, self.segment_intercept)
 
     def total(self, power: FloatArray) -> float:
         """Cost of a dispatch, all generators together."""

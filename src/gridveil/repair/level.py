@@ -9,8 +9,9 @@ from gridveil.nlp.opf import Solution
 
 
 def scaled_grid(grid: Grid, level: float) -> Grid:
-    """The grid with all costs times a factor."""
-    return replace(grid, cost_p=grid.cost_p.over(1.0 / level), cost_q=grid.cost_q.over(1.0 / level))
+    """The grid with all costs times a factor, to the digits of a file."""
+    active, reactive = (one.over(1.0 / level).written(grid.base_mva) for one in (grid.cost_p, grid.cost_q))
+    return replace(grid, cost_p=active, cost_q=reactive)
 
 
 def scaled(network: Network, level: float) -> Network:
