@@ -22,8 +22,12 @@ MORE = {
     "similarity": ("Attack similarity", "%"),
     "congested_in_common": ("Congested lines in common", "share"),
     "reactance_released_pct": ("Released reactances off by", "%"),
-    "load_error_pct": ("Released loads off by", "%"),
-    "cost_coefficient_error_pct": ("Released cost coefficients off by", "%"),
+    "load_error_pct": ("Best guess of loads off by", "%"),
+    "load_released_pct": ("Released loads off by", "%"),
+    "limit_error_pct": ("Best guess of largest outputs off by", "%"),
+    "cost_coefficient_error_pct": ("Best guess of cost coefficients off by", "%"),
+    "cost_coefficient_released_pct": ("Released cost coefficients off by", "%"),
+    "rating_error_pct": ("Best guess of ratings off by", "%"),
 }
 
 
