@@ -20,6 +20,7 @@ from gridveil.privacy.limit import DEFAULT_LIMIT
 if TYPE_CHECKING:
     from gridveil.grid import Grid
     from gridveil.privacy.chain import Entry
+    from gridveil.privacy.composition import Accounts
     from gridveil.privacy.history import History
     from gridveil.privacy.ledger import Ledger
     from gridveil.publish.elements import SameAs
@@ -32,7 +33,7 @@ app = typer.Typer(
     help="Make, show, verify, limit, back up and restore the ledger.",
 )
 SHOWN = 10
-"""Assets that `show CASE` lists."""
+"""Assets of each kind that `show CASE` lists."""
 
 
 def _existing(path: Path | None, *, anchored: bool = True) -> Ledger:
@@ -84,12 +85,13 @@ def init(
 
 @app.command(cls=LightCommand)
 def show(
-    case: Annotated[str | None, typer.Argument(help="A case: its lines that have least left.")] = None,
+    case: Annotated[str | None, typer.Argument(help="A case: its elements that have least left.")] = None,
     ledger: LedgerOption = None,
     same_as: SameAsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print what networks have spent and every entry, or of a CASE the lines that are nearest to their limit."""
+    """Print what networks have spent and every entry, or of a CASE what is nearest to its limit: lines, and
+    loads and plants where a joint release was charged to them."""
     with reporting(as_json):
         book = _existing(ledger)
         if case is not None:
@@ -154,26 +156,47 @@ def _end(charge: Entry, end: dict[str, Any] | None) -> str:
 
 def _show_case(book: Ledger, case: str, same_as: Path | None, as_json: bool) -> None:
     from gridveil.privacy.ledger import reach_words
-    from gridveil.publish.elements import corridor_buses, identities
+    from gridveil.publish.elements import by_element
+    from gridveil.wall.protection import Element, element_words
 
     name, grid, known = _network(case, same_as)
-    found = book.accounts(book.assets(name, identities(grid, known)))
-    corridors = list(dict.fromkeys(corridor_buses(grid, known)))  # each asset once, as the ledger knows it
-    order = (found.limit - found.spent).argsort(kind="stable")[:SHOWN]
-    rows = [(corridors[index], float(found.spent[index]), float(found.limit[index])) for index in order]
+    kinds = {kind: book.assets(name, names) for kind, names in by_element(grid, known).items()}
+    charged = {key for assets, _ in book.history().charges for key in assets.keys}
+    kinds = {kind: one for kind, one in kinds.items() if kind is Element.CORRIDOR or charged.intersection(one.keys)}
+    names = by_element(grid, known)
+    whole = book.accounts(book.assets(name, [one for kind in kinds for one in names[kind]]))
+    rows = {kind: _nearest(book.accounts(one), list(dict.fromkeys(names[kind]))) for kind, one in kinds.items()}
     if as_json:
-        elements = [{"corridor": list(who), "spent": spent, "limit": limit} for who, spent, limit in rows]
+        elements = [
+            {str(kind): buses if kind is Element.CORRIDOR else buses[0], "spent": spent, "limit": limit}
+            for kind, found in rows.items()
+            for buses, spent, limit in found
+        ]
         print_json(
-            {"network": name, "spent": found.largest, "limit": found.largest_limit, "left": found.left,
-             "counted_within": [one._asdict() for one in found.within], "nearest": elements}
+            {"network": name, "spent": whole.largest, "limit": whole.largest_limit, "left": whole.left,
+             "counted_within": [one._asdict() for one in whole.within], "nearest": elements}
         )  # fmt: skip
         return
-    table = Table("corridor", "spent", "limit", "left", title=escape(name), title_justify="left")
-    for (low, high), spent, limit in rows:
-        table.add_row(f"{low}–{high}", f"{spent:.6g}", f"{limit:.6g}", f"{limit - spent:.6g}")
-    out.print(table)
-    reach = f", counted for changes up to {reach_words(found.within)}" if found.within else ""
-    out.print(f"{found.largest:.6g} spent on this network{reach}")
+    for kind, found in rows.items():
+        if len(rows) > 1:
+            out.print(f"[bold]{kind}s[/]: {element_words(kind)}")
+        table = Table(str(kind), "spent", "limit", "left", title=escape(name), title_justify="left")
+        for buses, spent, limit in found:
+            table.add_row("–".join(map(str, buses)), f"{spent:.6g}", f"{limit:.6g}", f"{limit - spent:.6g}")
+        out.print(table)
+        if (more := len(dict.fromkeys(names[kind])) - len(found)) > 0 and len(rows) > 1:
+            out.print(f"and {more} more with as much left, or more")
+    reach = f", counted for changes up to {reach_words(whole.within)}" if whole.within else ""
+    out.print(f"{whole.largest:.6g} spent on this network{reach}")
+
+
+def _nearest(found: Accounts, names: list[str]) -> list[tuple[list[int], float, float]]:
+    """Elements of one kind that are nearest to their limit: the buses of each, what it has spent, and its limit."""
+    order = (found.limit - found.spent).argsort(kind="stable")[:SHOWN]
+    return [
+        ([int(bus) for bus in names[i].split()[1:]], float(found.spent[i]), float(found.limit[i]))
+        for i in order.tolist()
+    ]
 
 
 @app.command(cls=LightCommand)

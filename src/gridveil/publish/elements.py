@@ -39,19 +39,22 @@ def corridor_buses(grid: Grid, same_as: SameAs | None = None) -> list[tuple[int,
 def identities(grid: Grid, same_as: SameAs | None = None, protection: Protection | None = None) -> list[str]:
     """The public identity of every asset that a release protects: corridors, unless more or others are."""
     elements = (Element.CORRIDOR,) if protection is None else protection.elements
+    return [name for kind, names in by_element(grid, same_as).items() if kind in elements for name in names]
+
+
+def by_element(grid: Grid, same_as: SameAs | None = None) -> dict[Element, list[str]]:
+    """The public identities of corridors, loads and plants, each its kind and the numbers of its buses."""
     known = same_as or {}
 
     def of_bus(element: Element, buses: IntArray) -> list[str]:
         numbers = grid.buses.number[np.unique(buses)].tolist()
         return [f"{element} {known.get(number, number)}" for number in numbers]
 
-    found = [f"corridor {low} {high}" for low, high in corridor_buses(grid, same_as)]
-    found = found if Element.CORRIDOR in elements else []
-    if Element.LOAD in elements:
-        found += of_bus(Element.LOAD, np.flatnonzero((grid.buses.pd != 0) | (grid.buses.qd != 0)))
-    if Element.PLANT in elements:
-        found += of_bus(Element.PLANT, grid.generators.bus)
-    return found
+    return {
+        Element.CORRIDOR: [f"corridor {low} {high}" for low, high in corridor_buses(grid, same_as)],
+        Element.LOAD: of_bus(Element.LOAD, np.flatnonzero((grid.buses.pd != 0) | (grid.buses.qd != 0))),
+        Element.PLANT: of_bus(Element.PLANT, grid.generators.bus),
+    }
 
 
 def read_same_as(path: Path, grid: Grid) -> dict[int, int]:

@@ -44,6 +44,8 @@ class Element(StrEnum):
     CORRIDOR = "corridor"
     LOAD = "load"
     PLANT = "plant"
+    COST_CLASS = "cost class"
+    """Units of equal curves, wherever they are; in a ledger every plant among them has it in its own account."""
 
 
 class Quantity(NamedTuple):
@@ -70,6 +72,11 @@ QUANTITIES = (
 )
 """In the order in which they are drawn; the first that an element has is the one that the others are ratios to."""
 PLACE = {quantity.name: index for index, quantity in enumerate(QUANTITIES)}
+
+
+def element_words(element: Element) -> str:
+    """The groups whose numbers an element has, for people."""
+    return ", ".join(dict.fromkeys(GROUP_WORDS[one.group] for one in QUANTITIES if one.element is element))
 
 
 class Ratings(StrEnum):
@@ -103,7 +110,7 @@ class Protection:
 
     @property
     def elements(self) -> tuple[Element, ...]:
-        """Whose numbers are protected."""
+        """Whose numbers are protected, as a ledger keeps accounts of them."""
         return tuple(dict.fromkeys(one.element for one in QUANTITIES if one.group in self.alpha))
 
     @property
