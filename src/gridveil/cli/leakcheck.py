@@ -31,6 +31,11 @@ def leakcheck(
     released: Annotated[
         list[str], typer.Argument(metavar="RELEASED...", help="Released files, or directories of releases.")
     ],
+    page: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="An INTERNAL page too, .html: every number before and after."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing page.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """For the operator: how well attackers with public data tell true numbers from RELEASED. The output is INTERNAL.
@@ -43,13 +48,28 @@ def leakcheck(
         from gridveil.check.leaks.leakcheck import leakcheck as check_leaks
 
         found = [_released(one) for one in released]
-        report = check_leaks(read_case(original), [case for case, _ in found], [record for _, record in found])
+        truth = read_case(original)
+        report = check_leaks(truth, [case for case, _ in found], [record for _, record in found])
+        if page is not None:
+            _write_page(page, truth, *found[0], report, force=force)
         if as_json:
             record = {"stamp": INTERNAL, **asdict(report)}
             print_json(record if report.groups else {key: value for key, value in record.items() if key != "groups"})
         else:
             _print(report)
     raise SystemExit(int(Exit.OK if report.verdict == "clean" else Exit.CHECK_FAILED))
+
+
+def _write_page(
+    page: Path, truth: Case, released: Case, record: Manifest | None, report: LeakReport, *, force: bool
+) -> None:
+    """The page of the first release, with what all of them together tell."""
+    from gridveil.casefile.to_network import to_network
+    from gridveil.publish.manifest import protection_of
+    from gridveil.report.internal import write_internal
+
+    protection = None if record is None else protection_of(record)
+    write_internal(page, to_network(truth), to_network(released), protection, report, force=force)
 
 
 def _released(name: str) -> tuple[Case, Manifest | None]:

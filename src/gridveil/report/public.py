@@ -23,6 +23,7 @@ from gridveil.publish.describe import within as within_words
 from gridveil.publish.manifest import Manifest, Privacy, protection_of, totals_part
 from gridveil.publish.release import Release
 from gridveil.report.loading_map import CLASSES, COLOURS, loading, loading_class, loading_map
+from gridveil.report.noised import noised
 from gridveil.report.page import render, require
 from gridveil.report.words import budget, changes, joint_reach, number, odds, reach
 from gridveil.wall.certificate import Basis, StoredCertificate, worst_of_steps
@@ -92,6 +93,12 @@ def _page(release: _Published) -> str:
             *_conditions(privacy),
         ],
         loss=_loss(privacy),
+        noised=[]
+        if protection is None
+        else [
+            {**one, "bar": Markup(one["bar"])}
+            for one in noised(release.network, protection, privacy.parts.lines.epsilon)
+        ],
         steps=_steps(release),
         unprotected=len(record.unprotected_lines),
         inputs=_inputs(record.public_inputs),

@@ -18,12 +18,6 @@ from gridveil.grid import Network
 from gridveil.wall.numbers import logs
 from gridveil.wall.protection import GROUP_WORDS, QUANTITIES, Group
 
-WORDS = {
-    "rating": "ratings", "pd": "active loads", "qd": "reactive loads", "pmax": "largest outputs",
-    "pmin": "least outputs", "qmax": "largest reactive outputs", "qmin": "least reactive outputs",
-    "cost": "cost coefficients",
-}  # fmt: skip
-
 
 @dataclass(frozen=True)
 class QuantityReport:
@@ -76,7 +70,7 @@ def _check_units(truth: Network, readers: Sequence[Reader]) -> None:
 def _quantities(truth: Network, held: HeldNumbers, groups: Sequence[Group]) -> Iterator[tuple[Group, QuantityReport]]:
     table, said, moved, known = held.one.table, number_guesses(held), noises(held.one), logs(truth)
     for quantity in QUANTITIES:
-        rows, words = table.rows(quantity.name), WORDS.get(quantity.name, "")
+        rows, words = table.rows(quantity.name), quantity.people
         if quantity.group not in groups or not len(rows):
             continue
         true = known[quantity.name][table.member[rows]]
