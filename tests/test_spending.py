@@ -561,3 +561,7 @@ def test_show_lists_every_kind_of_element_that_was_charged(tmp_path: Path) -> No
     text = runner.invoke(app, ["ledger", "show", "case14", *where]).stdout
     assert "plants: limits of units, generation costs" in " ".join(text.split())
     assert "0.25" in text
+    wide = book.assets("case14_ieee", identities(grid))
+    book.charge(wide, Charge(0.1, 0.2, "relative", "log"))  # all are counted up to the larger change, loads too
+    shown = json.loads(runner.invoke(app, ["ledger", "show", "case14", *where, "--json"]).stdout)["nearest"]
+    assert {"load": 2, "spent": 1.0, "limit": 10.0} in shown

@@ -20,7 +20,6 @@ from gridveil.privacy.limit import DEFAULT_LIMIT
 if TYPE_CHECKING:
     from gridveil.grid import Grid
     from gridveil.privacy.chain import Entry
-    from gridveil.privacy.composition import Accounts
     from gridveil.privacy.history import History
     from gridveil.privacy.ledger import Ledger
     from gridveil.publish.elements import SameAs
@@ -32,8 +31,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Make, show, verify, limit, back up and restore the ledger.",
 )
-SHOWN = 10
-"""Assets of each kind that `show CASE` lists."""
 
 
 def _existing(path: Path | None, *, anchored: bool = True) -> Ledger:
@@ -95,7 +92,9 @@ def show(
     with reporting(as_json):
         book = _existing(ledger)
         if case is not None:
-            _show_case(book, case, same_as, as_json)
+            from gridveil.cli.ledger_case import show_case
+
+            show_case(book, *_network(case, same_as), as_json)
             return
         history = book.history()
         if as_json:
@@ -152,51 +151,6 @@ def _end(charge: Entry, end: dict[str, Any] | None) -> str:
     if "taken_over" in charge.details:
         return f", taken over from {charge.details['taken_over']}"
     return "" if charge.details["unit"] == "surcharge" else ", no end is known"
-
-
-def _show_case(book: Ledger, case: str, same_as: Path | None, as_json: bool) -> None:
-    from gridveil.privacy.ledger import reach_words
-    from gridveil.publish.elements import by_element
-    from gridveil.wall.protection import Element, element_words
-
-    name, grid, known = _network(case, same_as)
-    kinds = {kind: book.assets(name, names) for kind, names in by_element(grid, known).items()}
-    charged = {key for assets, _ in book.history().charges for key in assets.keys}
-    kinds = {kind: one for kind, one in kinds.items() if kind is Element.CORRIDOR or charged.intersection(one.keys)}
-    names = by_element(grid, known)
-    whole = book.accounts(book.assets(name, [one for kind in kinds for one in names[kind]]))
-    rows = {kind: _nearest(book.accounts(one), list(dict.fromkeys(names[kind]))) for kind, one in kinds.items()}
-    if as_json:
-        elements = [
-            {str(kind): buses if kind is Element.CORRIDOR else buses[0], "spent": spent, "limit": limit}
-            for kind, found in rows.items()
-            for buses, spent, limit in found
-        ]
-        print_json(
-            {"network": name, "spent": whole.largest, "limit": whole.largest_limit, "left": whole.left,
-             "counted_within": [one._asdict() for one in whole.within], "nearest": elements}
-        )  # fmt: skip
-        return
-    for kind, found in rows.items():
-        if len(rows) > 1:
-            out.print(f"[bold]{kind}s[/]: {element_words(kind)}")
-        table = Table(str(kind), "spent", "limit", "left", title=escape(name), title_justify="left")
-        for buses, spent, limit in found:
-            table.add_row("–".join(map(str, buses)), f"{spent:.6g}", f"{limit:.6g}", f"{limit - spent:.6g}")
-        out.print(table)
-        if (more := len(dict.fromkeys(names[kind])) - len(found)) > 0 and len(rows) > 1:
-            out.print(f"and {more} more with as much left, or more")
-    reach = f", counted for changes up to {reach_words(whole.within)}" if whole.within else ""
-    out.print(f"{whole.largest:.6g} spent on this network{reach}")
-
-
-def _nearest(found: Accounts, names: list[str]) -> list[tuple[list[int], float, float]]:
-    """Elements of one kind that are nearest to their limit: the buses of each, what it has spent, and its limit."""
-    order = (found.limit - found.spent).argsort(kind="stable")[:SHOWN]
-    return [
-        ([int(bus) for bus in names[i].split()[1:]], float(found.spent[i]), float(found.limit[i]))
-        for i in order.tolist()
-    ]
 
 
 @app.command(cls=LightCommand)

@@ -21,7 +21,8 @@ from gridveil.wall.numbers import Table, encode, logs
 from gridveil.wall.protection import PLACE, QUANTITIES, Group, Protection
 from gridveil.wall.tables import table
 
-DRAWS, SEED = 400, 1
+DRAWS, FEWEST_DRAWS, SEED = 400, 60, 1
+MOST_DRAWN = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +124,10 @@ def sharpest(seen: Sequence[Sight]) -> Sight:
     return Sight(seen[0].network, seen[0].table, np.stack([one.u for one in seen])[which, every], scale[which, every])
 
 
-def noises(sight: Sight, count: int = DRAWS) -> FloatArray:
-    """By draw and row: how far noise of the law moves ln|number|."""
+def noises(sight: Sight) -> FloatArray:
+    """By draw and row: how far noise of the law moves ln|number|; of many rows fewer draws, for their medians hardly
+    differ."""
+    count = int(np.clip(MOST_DRAWN // max(len(sight.table.member), 1), FEWEST_DRAWS, DRAWS))
     drawn = np.random.default_rng(SEED).laplace(size=(count, sight.table.size)) * sight.scale
     return np.stack([by_row(sight.table, one) for one in drawn])
 
