@@ -280,6 +280,17 @@ def test_whole_releases_and_the_command(tmp_path: Path) -> None:
     assert text.splitlines()[-1] in ("clean", "weak", "leaks")
 
 
+def test_a_file_without_its_manifest_says_what_was_not_judged(tmp_path: Path) -> None:
+    plan = gv.Plan(1.0, 0.3, 0.01, protect="loads,limits")
+    release(split(gv.load("case14")), plan, noise=SeededNoise(1), workshop=Workshop).write(tmp_path / "some")
+    alone = tmp_path / "alone.m"
+    alone.write_bytes((tmp_path / "some" / "released.m").read_bytes())
+    result = runner.invoke(app, ["leakcheck", "case14", str(alone)])
+    assert "not judged, since no manifest says how: loads, limits of units" in " ".join(result.stdout.split())
+    record = json.loads(runner.invoke(app, ["leakcheck", "case14", str(tmp_path / "some"), "--json"]).stdout)
+    assert "unjudged" not in record
+
+
 def test_another_networks_units_are_refused(big: Network) -> None:
     reader = drawn(big, 0.3, 1)
     units = reader.network.grid.generators

@@ -54,7 +54,7 @@ def leakcheck(
             _write_page(page, truth, *found[0], report, force=force)
         if as_json:
             record = {"stamp": INTERNAL, **asdict(report)}
-            print_json(record if report.groups else {key: value for key, value in record.items() if key != "groups"})
+            print_json({key: value for key, value in record.items() if value or key not in ("groups", "unjudged")})
         else:
             _print(report)
     raise SystemExit(int(Exit.OK if report.verdict == "clean" else Exit.CHECK_FAILED))
@@ -105,6 +105,11 @@ def _print(report: LeakReport) -> None:
         _print_lines(report)
     if report.groups:
         _print_groups(report.groups)
+    if report.unjudged:
+        out.print(
+            f"Changed, but not judged, since no manifest says how: {', '.join(report.unjudged)}. Give the directory of "
+            "the release, or its .zip.", soft_wrap=True,
+        )  # fmt: skip
     out.print(escape(report.reason), soft_wrap=True)
     out.print(report.verdict)
 

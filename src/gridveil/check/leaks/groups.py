@@ -93,6 +93,17 @@ def _unchanged(words: str, away: Sequence[FloatArray]) -> str | None:
     return f"{same:.0%} of all {words} of the original stand unchanged in a release" if same > MANY else None
 
 
+def changed_groups(truth: Network, released: Network) -> set[Group]:
+    """Groups beside lines of which a release has other numbers than the original."""
+    one, other, found = logs(truth), logs(released), set[Group]()
+    for quantity in QUANTITIES:
+        before, after = one[quantity.name], other[quantity.name]
+        same = before.shape == after.shape and np.allclose(before, after, rtol=0.0, atol=SAME)
+        if quantity.group is not Group.LINES and not same:
+            found.add(quantity.group)
+    return found
+
+
 def _law(moved: FloatArray) -> NoiseError:
     """The median error over the numbers, over draws of the law."""
     medians = np.median(np.abs(np.expm1(np.clip(moved, -50.0, 50.0))), axis=1)

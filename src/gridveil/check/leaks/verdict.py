@@ -59,6 +59,8 @@ class LeakReport:
     silent: tuple[str, ...] = ()
     """Attackers who have no way here: one release cannot be averaged, a cost that was not told not be inverted."""
     groups: tuple[GroupReport, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    """Groups that were changed in a file without a manifest: nobody says how, so that nobody is asked about them."""
 
 
 def best_attack(truth: Network, readers: Sequence[Reader]) -> Attacked:
