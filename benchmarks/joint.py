@@ -127,7 +127,7 @@ def table(files: list[Path]) -> None:
     print(
         "| case | groups | α | | certified | effort, median / 90 % / largest | cost off the truth, median / 90 % (%) | "
         "similarity | floor | excess | SOC gap change, median | losses, × | price correlation | congested in common | "
-        "reactance, best / released (%) | loads (%) | cost coefficients (%) |"
+        "reactance, best / released (%) | loads, best / released (%) | cost coefficients, best / released (%) |"
     )
     print("|---|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     for key, found in sorted(rows.items()):
@@ -137,11 +137,11 @@ def table(files: list[Path]) -> None:
 
 def _columns(found: list[dict[str, Any]], good: list[dict[str, Any]]) -> list[str]:
     def at(name: str, share: float = 0.5) -> float:
-        values = sorted(one[name] for one in good if one[name] is not None)
+        values = sorted(one[name] for one in good if one.get(name) is not None)
         return values[min(len(values) - 1, int(share * len(values)))] if values else float("nan")
 
     def mean(name: str) -> float:
-        values = [one[name] for one in good if one[name] is not None]
+        values = [one[name] for one in good if one.get(name) is not None]
         return sum(values) / len(values) if values else float("nan")
 
     effort = sorted(one["effort"] for one in found)
@@ -156,8 +156,8 @@ def _columns(found: list[dict[str, Any]], good: list[dict[str, Any]]) -> list[st
         f"{at('price_correlation'):.2f}",
         f"{mean('congested_in_common'):.2f}",
         f"{mean('reactance_error_pct'):.1f} / {mean('reactance_released_pct'):.1f}",
-        f"{mean('load_error_pct'):.1f}",
-        f"{mean('cost_coefficient_error_pct'):.1f}",
+        f"{mean('load_error_pct'):.1f} / {mean('load_released_pct'):.1f}",
+        f"{mean('cost_coefficient_error_pct'):.1f} / {mean('cost_coefficient_released_pct'):.1f}",
     ]
 
 

@@ -269,6 +269,7 @@ def test_audit_finds_planted_bugs(fixed: Network, monkeypatch: pytest.MonkeyPatc
         polynomial = fixed.grid.cost_p.polynomial.copy()
         polynomial[2:4] *= np.exp(0.1)
         other = Network(replace(fixed.grid, cost_p=replace(fixed.grid.cost_p, polynomial=polynomial)), fixed.lines)
+        assert list(distance(fixed, other, protection)) == [(Element.COST_CLASS, 2)]
     honest = table
 
     def apart(network: Network, chosen: Protection) -> Table:

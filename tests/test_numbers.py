@@ -167,4 +167,4 @@ def test_groups_have_names() -> None:
         Protection({})
     assert Protection({Group.COSTS: 1.0, Group.LINES: 0.1}).groups == (Group.LINES, Group.COSTS)
     assert not ALL.only_lines and Protection({Group.LINES: 1.0}).only_lines
-    assert ALL.elements == tuple(Element)
+    assert ALL.elements == (Element.CORRIDOR, Element.LOAD, Element.PLANT)

@@ -27,6 +27,8 @@ from gridveil.cli.main import app
 from gridveil.errors import BudgetExceeded, LedgerError, PrivacyError, ReleaseError, Spent
 from gridveil.grid import corridors, structure_of
 from gridveil.privacy import noise as noise_module
+from gridveil.privacy.composition import Charge
+from gridveil.privacy.ledger import Ledger
 from gridveil.publish import bundle
 from gridveil.publish.elements import corridor_buses, identities, read_same_as
 from gridveil.publish.pipeline import release
@@ -36,6 +38,7 @@ from gridveil.repair.workshop import Workshop
 from gridveil.requests import Ended, deferring, heeding
 from gridveil.sealed.split import split
 from gridveil.wall.draw import Repair, Snapshot
+from gridveil.wall.protection import Group, Protection
 
 from .conftest import charged
 
@@ -538,3 +541,27 @@ def test_a_full_disk_is_met_before_the_charge(book: gv.Ledger, tmp_path: Path, m
     with pytest.raises(LedgerError, match=r"less than 16 MB are free; nothing was charged"):
         release(gv.seal("case5"), PLAN, book, workshop=Workshop)
     assert charged(book) == []
+
+
+def test_show_lists_every_kind_of_element_that_was_charged(tmp_path: Path) -> None:
+    """Corridors always; loads and plants once a joint release was charged to them, by the groups they have."""
+    book, where = Ledger.init(tmp_path / "l.db", 10.0), ["--ledger", str(tmp_path / "l.db")]
+    structure = structure_of(gv.load("case14").grid)
+    book.charge(book.assets("case14_ieee", identities(structure)), Charge(1.0, 0.1, "relative", "log"))
+    before = runner.invoke(app, ["ledger", "show", "case14", *where]).stdout
+    assert "plant" not in before and "1–2" in before
+    loads = Protection({Group.LOADS: 0.3, Group.LINES: 0.3})
+    book.charge(book.assets("case14_ieee", identities(structure, None, loads)), Charge(0.5, 0.1, "relative", "joint"))
+    shown = json.loads(runner.invoke(app, ["ledger", "show", "case14", *where, "--json"]).stdout)["nearest"]
+    assert {"load": 2, "spent": 0.5, "limit": 10.0} in shown
+    assert {"corridor": [1, 2], "spent": 1.5, "limit": 10.0} in shown
+    assert not any("plant" in one for one in shown)
+    both = identities(structure, None, Protection({Group.LIMITS: 0.3, Group.COSTS: 0.3}))
+    book.charge(book.assets("case14_ieee", both), Charge(0.25, 0.1, "relative", "joint"))
+    text = runner.invoke(app, ["ledger", "show", "case14", *where]).stdout
+    assert "plants: limits of units, generation costs" in " ".join(text.split())
+    assert "0.25" in text
+    wide = book.assets("case14_ieee", identities(structure))
+    book.charge(wide, Charge(0.1, 0.2, "relative", "log"))  # all are counted up to the larger change, loads too
+    shown = json.loads(runner.invoke(app, ["ledger", "show", "case14", *where, "--json"]).stdout)["nearest"]
+    assert {"load": 2, "spent": 1.0, "limit": 10.0} in shown

@@ -50,6 +50,8 @@ def test_figures_of_groups_that_are_public_are_nothing(letters: str) -> None:
     plan: Plan = joint_plan({**SETTINGS, "groups": letters, "alpha": 0.1})
     row = measured(gv.load("case14"), plan, 1, reactances=False)
     assert row["certified"]
-    assert (row["load_error_pct"] > 0) == (Group.LOADS in plan.protection)
-    assert row["cost_coefficient_error_pct"] == 0
+    assert (row["load_released_pct"] > 0) == (Group.LOADS in plan.protection)
+    assert (row["load_error_pct"] is None) == (Group.LOADS not in plan.protection)
+    assert row["cost_coefficient_released_pct"] == 0
+    assert row["cost_coefficient_error_pct"] is None
     assert (row["demand_away_pct"] is None) == (Group.LOADS not in plan.protection)

@@ -1,4 +1,5 @@
-"""`gridveil exposure CASE`: how well a private dispatch cost protects each corridor. INTERNAL."""
+"""`gridveil exposure CASE`: how well a private dispatch cost protects each corridor, and private totals each load and
+plant. INTERNAL."""
 
 from __future__ import annotations
 
@@ -10,11 +11,15 @@ from rich.table import Table
 
 from gridveil.cli.options import CaseArgument, JsonOption
 from gridveil.cli.output import err, out, print_json, reporting
+from gridveil.cli.totals_table import print_totals, totals_record
 from gridveil.errors import PrivacyError
 from gridveil.wall.facts import SENSITIVITY, SHARE
 
 if TYPE_CHECKING:
     from gridveil.check.exposure import Exposure
+    from gridveil.check.totals_exposure import TotalsExposure
+    from gridveil.grid import Network
+    from gridveil.publish.plan import Plan
 
 STAMP = "INTERNAL: computed from the original network; not for publication"
 WARNING = "choosing s by this table makes s depend on the secret, which is a disclosure that no ledger counts"
@@ -26,9 +31,14 @@ def exposure(
     sensitivity: Annotated[float, typer.Option("--s", help="s of a private cost.")] = SENSITIVITY,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of a release.")] = 1.0,
     share: Annotated[float, typer.Option(help="Share of it for the cost.")] = SHARE,
+    protect: Annotated[
+        str | None,
+        typer.Option(help="Groups of a joint release, such as loads,limits,costs or all: what their totals tell, too."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """For the operator: which corridors move the dispatch cost by how much, and what a private cost then protects."""
+    """For the operator: which corridors move the dispatch cost by how much, and what a private cost then protects; with
+    --protect also which loads and plants move total demand, capacity and merit-order cost."""
     with reporting(as_json):
         for name, value in (("s", sensitivity), ("share", share)):
             if not 0 < value < 1:
@@ -39,12 +49,32 @@ def exposure(
         from gridveil.check.exposure import exposure as exposed
 
         network = load(case)
+        plan = None if protect is None else _plan(epsilon, alpha, protect)
         with err.status("solving neighbours") if err.is_terminal else nullcontext():
             found = exposed(network, alpha)
+            totals = None if plan is None else _of_totals(network, plan)
         if as_json:
-            print_json(_record(found, sensitivity, share * epsilon))
+            record = _record(found, sensitivity, share * epsilon)
+            if plan is not None and totals is not None:
+                record["totals"] = totals_record(totals, plan.totals_sensitivity, plan.epsilon_totals)
+            print_json(record)
         else:
             _print(found, sensitivity, share * epsilon)
+            if plan is not None and totals is not None:
+                print_totals(totals, plan.totals_sensitivity, plan.epsilon_totals, sensitivity)
+
+
+def _plan(epsilon: float, alpha: float, protect: str) -> Plan:
+    """A joint release with private totals and cost."""
+    from gridveil.publish.plan import Plan
+
+    return Plan(epsilon, alpha, 0.01, protect=protect)
+
+
+def _of_totals(network: Network, plan: Plan) -> TotalsExposure | None:
+    from gridveil.check.totals_exposure import totals_exposure
+
+    return totals_exposure(network, plan) if plan.asked_totals else None
 
 
 def _record(found: Exposure, s: float, epsilon_cost: float) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""`gridveil leakcheck ORIGINAL RELEASED...`: what readers of one or several releases could learn of the true lines."""
+"""`gridveil leakcheck ORIGINAL RELEASED...`: what readers of one or several releases could learn of true numbers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ from gridveil.errors import OtherFormat, ReleaseError
 
 if TYPE_CHECKING:
     from gridveil.casefile import Case
-    from gridveil.check.leaks.verdict import Error, LeakReport
+    from gridveil.check.leaks.groups import GroupReport
+    from gridveil.check.leaks.rule import Error
+    from gridveil.check.leaks.verdict import LeakReport
     from gridveil.publish.manifest import Manifest
+
+HEADS = {"pd": "p", "qd": "q"}
+"""Of columns, where they are not a quantity's own name."""
 
 
 def leakcheck(
@@ -26,9 +31,14 @@ def leakcheck(
     released: Annotated[
         list[str], typer.Argument(metavar="RELEASED...", help="Released files, or directories of releases.")
     ],
+    page: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="An INTERNAL page too, .html: every number before and after."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing page.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """For the operator: how well attackers with public data tell the true lines from RELEASED. The output is INTERNAL.
+    """For the operator: how well attackers with public data tell true numbers from RELEASED. The output is INTERNAL.
 
     The last line is the verdict. [bold]clean[/]: nobody does much better than the noise. [bold]weak[/]: an attacker is
     off by less than 0.8 of what the noise alone leaves. [bold]leaks[/]: true numbers can be read off.
@@ -38,12 +48,28 @@ def leakcheck(
         from gridveil.check.leaks.leakcheck import leakcheck as check_leaks
 
         found = [_released(one) for one in released]
-        report = check_leaks(read_case(original), [case for case, _ in found], [record for _, record in found])
+        truth = read_case(original)
+        report = check_leaks(truth, [case for case, _ in found], [record for _, record in found])
+        if page is not None:
+            _write_page(page, truth, *found[0], report, force=force)
         if as_json:
-            print_json({"stamp": INTERNAL, **asdict(report)})
+            record = {"stamp": INTERNAL, **asdict(report)}
+            print_json({key: value for key, value in record.items() if value or key not in ("groups", "unjudged")})
         else:
             _print(report)
     raise SystemExit(int(Exit.OK if report.verdict == "clean" else Exit.CHECK_FAILED))
+
+
+def _write_page(
+    page: Path, truth: Case, released: Case, record: Manifest | None, report: LeakReport, *, force: bool
+) -> None:
+    """The page of the first release, with what all of them together tell."""
+    from gridveil.casefile.to_network import to_network
+    from gridveil.publish.manifest import protection_of
+    from gridveil.report.internal import write_internal
+
+    protection = None if record is None else protection_of(record)
+    write_internal(page, to_network(truth), to_network(released), protection, report, force=force)
 
 
 def _released(name: str) -> tuple[Case, Manifest | None]:
@@ -75,6 +101,40 @@ def _manifest(name: str, data: bytes) -> Manifest:
 
 
 def _print(report: LeakReport) -> None:
+    if report.attackers:
+        _print_lines(report)
+    if report.groups:
+        _print_groups(report.groups)
+    if report.unjudged:
+        out.print(
+            f"Changed, but not judged, since no manifest says how: {', '.join(report.unjudged)}. Give the directory of "
+            "the release, or its .zip.", soft_wrap=True,
+        )  # fmt: skip
+    out.print(escape(report.reason), soft_wrap=True)
+    out.print(report.verdict)
+
+
+def _print_groups(groups: tuple[GroupReport, ...]) -> None:
+    """A column per quantity: the noise's own error, that of every attacker, the best of them, and the verdict."""
+    from gridveil.check.leaks.groups import attacker_words
+
+    found = [one for group in groups for one in group.quantities]
+    words = {name: text for name, text in attacker_words().items() if name in found[0].errors}
+    table = Table(title=INTERNAL, title_style="bold red", title_justify="left")
+    table.add_column("attacker")
+    for one in found:
+        table.add_column(HEADS.get(one.name, one.name), justify="right")
+    table.add_row("how many", *(str(one.numbers) for one in found))
+    table.add_row("the noise", *(f"{one.noise_error:.1%}" for one in found), end_section=True)
+    for name in words:
+        table.add_row(name, *(f"{one.errors[name].median:.1%}" for one in found), end_section=name == list(words)[-1])
+    table.add_row("best", *(f"{one.best_error:.1%}" for one in found))
+    table.add_row("verdict", *(one.verdict for one in found))
+    out.print(table)
+    out.print("Median relative errors. " + "; ".join(f"{name}: {text}" for name, text in words.items()) + ".")
+
+
+def _print_lines(report: LeakReport) -> None:
     table = Table(title=INTERNAL, title_style="bold red", title_justify="left")
     for head in ("attacker", "lines", "r", "x", "bc", "what he does"):
         table.add_column(head, justify="right" if head in ("lines", "r", "x", "bc") else "left")
@@ -86,8 +146,6 @@ def _print(report: LeakReport) -> None:
     if report.silent:
         out.print(f"Without a way here: {'; '.join(report.silent)}.")
     out.print(f"best attacker: {report.best_attacker}, {report.best_error:.2%}; the noise: {report.noise_error:.2%}")
-    out.print(escape(report.reason), soft_wrap=True)
-    out.print(report.verdict)
 
 
 def _words(error: Error) -> str:

@@ -31,8 +31,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Make, show, verify, limit, back up and restore the ledger.",
 )
-SHOWN = 10
-"""Assets that `show CASE` lists."""
 
 
 def _existing(path: Path | None, *, anchored: bool = True) -> Ledger:
@@ -85,16 +83,19 @@ def init(
 
 @app.command(cls=LightCommand)
 def show(
-    case: Annotated[str | None, typer.Argument(help="A case: its lines that have least left.")] = None,
+    case: Annotated[str | None, typer.Argument(help="A case: its elements that have least left.")] = None,
     ledger: LedgerOption = None,
     same_as: SameAsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print what networks have spent and every entry, or of a CASE the lines that are nearest to their limit."""
+    """Print what networks have spent and every entry, or of a CASE what is nearest to its limit: lines, and
+    loads and plants where a joint release was charged to them."""
     with reporting(as_json):
         book = _existing(ledger)
         if case is not None:
-            _show_case(book, case, same_as, as_json)
+            from gridveil.cli.ledger_case import show_case
+
+            show_case(book, *_network(case, same_as), as_json)
             return
         history = book.history()
         if as_json:
@@ -151,30 +152,6 @@ def _end(charge: Entry, end: dict[str, Any] | None) -> str:
     if "taken_over" in charge.details:
         return f", taken over from {charge.details['taken_over']}"
     return "" if charge.details["unit"] == "surcharge" else ", no end is known"
-
-
-def _show_case(book: Ledger, case: str, same_as: Path | None, as_json: bool) -> None:
-    from gridveil.privacy.ledger import reach_words
-    from gridveil.publish.elements import corridor_buses, identities
-
-    name, structure, known = _network(case, same_as)
-    found = book.accounts(book.assets(name, identities(structure, known)))
-    corridors = list(dict.fromkeys(corridor_buses(structure, known)))  # each asset once, as the ledger knows it
-    order = (found.limit - found.spent).argsort(kind="stable")[:SHOWN]
-    rows = [(corridors[index], float(found.spent[index]), float(found.limit[index])) for index in order]
-    if as_json:
-        elements = [{"corridor": list(who), "spent": spent, "limit": limit} for who, spent, limit in rows]
-        print_json(
-            {"network": name, "spent": found.largest, "limit": found.largest_limit, "left": found.left,
-             "counted_within": [one._asdict() for one in found.within], "nearest": elements}
-        )  # fmt: skip
-        return
-    table = Table("corridor", "spent", "limit", "left", title=escape(name), title_justify="left")
-    for (low, high), spent, limit in rows:
-        table.add_row(f"{low}–{high}", f"{spent:.6g}", f"{limit:.6g}", f"{limit - spent:.6g}")
-    out.print(table)
-    reach = f", counted for changes up to {reach_words(found.within)}" if found.within else ""
-    out.print(f"{found.largest:.6g} spent on this network{reach}")
 
 
 @app.command(cls=LightCommand)

@@ -39,19 +39,23 @@ def corridor_buses(structure: Structure, same_as: SameAs | None = None) -> list[
 def identities(structure: Structure, same_as: SameAs | None = None, protection: Protection | None = None) -> list[str]:
     """The public identity of every asset that a release protects: corridors, unless more or others are."""
     elements = (Element.CORRIDOR,) if protection is None else protection.elements
+    return [name for kind, names in by_element(structure, same_as).items() if kind in elements for name in names]
+
+
+def by_element(structure: Structure, same_as: SameAs | None = None) -> dict[Element, list[str]]:
+    """The public identities of corridors, loads and plants, each its kind and the numbers of its buses."""
     known = same_as or {}
 
     def of_bus(element: Element, buses: IntArray) -> list[str]:
         numbers = structure.buses.number[np.unique(buses)].tolist()
         return [f"{element} {known.get(number, number)}" for number in numbers]
 
-    found = [f"corridor {low} {high}" for low, high in corridor_buses(structure, same_as)]
-    found = found if Element.CORRIDOR in elements else []
-    if Element.LOAD in elements:
-        found += of_bus(Element.LOAD, np.flatnonzero((structure.buses.pd_sign != 0) | (structure.buses.qd_sign != 0)))
-    if Element.PLANT in elements:
-        found += of_bus(Element.PLANT, structure.generators.bus)
-    return found
+    loaded = np.flatnonzero((structure.buses.pd_sign != 0) | (structure.buses.qd_sign != 0))
+    return {
+        Element.CORRIDOR: [f"corridor {low} {high}" for low, high in corridor_buses(structure, same_as)],
+        Element.LOAD: of_bus(Element.LOAD, loaded),
+        Element.PLANT: of_bus(Element.PLANT, structure.generators.bus),
+    }
 
 
 def read_same_as(path: Path, structure: Structure) -> dict[int, int]:

@@ -16,14 +16,18 @@ MEASURES = {
     "losses_ratio": ("Losses", "×"),
     "price_correlation": ("Correlation of prices", ""),
     "reactance_error_pct": ("Error of a reader's best guess of x", "%"),
+    "load_error_pct": ("Error of the best guess of loads", "%"),
+    "limit_error_pct": ("Error of the best guess of largest outputs", "%"),
+    "cost_coefficient_error_pct": ("Error of the best guess of costs", "%"),
 }
 MORE = {
     "effort": ("Effort of the repair", "AC-OPFs"),
     "similarity": ("Attack similarity", "%"),
     "congested_in_common": ("Congested lines in common", "share"),
     "reactance_released_pct": ("Released reactances off by", "%"),
-    "load_error_pct": ("Released loads off by", "%"),
-    "cost_coefficient_error_pct": ("Released cost coefficients off by", "%"),
+    "load_released_pct": ("Released loads off by", "%"),
+    "cost_coefficient_released_pct": ("Released cost coefficients off by", "%"),
+    "rating_error_pct": ("Error of the best guess of ratings", "%"),
 }
 
 

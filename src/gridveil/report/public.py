@@ -23,6 +23,7 @@ from gridveil.publish.describe import within as within_words
 from gridveil.publish.manifest import Manifest, Privacy, protection_of, totals_part
 from gridveil.publish.release import Release
 from gridveil.report.loading_map import CLASSES, COLOURS, loading, loading_class, loading_map
+from gridveil.report.noised import noised
 from gridveil.report.page import render, require
 from gridveil.report.words import budget, changes, joint_reach, number, odds, reach
 from gridveil.wall.certificate import Basis, StoredCertificate, worst_of_steps
@@ -91,7 +92,13 @@ def _page(release: _Published) -> str:
             *changes(privacy.parts.lines.epsilon, privacy.alpha, words.name),
             *_conditions(privacy),
         ],
-        loss=_loss(privacy),
+        loss=_loss(privacy, "line" if protection is None else "line, load or plant"),
+        noised=[]
+        if protection is None
+        else [
+            {**one, "bar": Markup(one["bar"])}
+            for one in noised(release.network, protection, privacy.parts.lines.epsilon)
+        ],
         steps=_steps(release),
         unprotected=len(record.unprotected_lines),
         inputs=_inputs(record.public_inputs),
@@ -169,12 +176,13 @@ def _conditions(privacy: Privacy) -> list[str]:
     return words
 
 
-def _loss(privacy: Privacy) -> str:
+def _loss(privacy: Privacy, whose: str) -> str:
     if not privacy.differentially_private or privacy.loss is None:
         return ""
     spent = f"This release spent {number(privacy.loss, 6)}"
     if privacy.cumulative_loss is not None:
-        spent += f"; over all releases that it was in, no line has spent more than {number(privacy.cumulative_loss, 6)}"
+        most = number(privacy.cumulative_loss, 6)
+        spent += f"; over all releases that it was in, no {whose} has spent more than {most}"
         if privacy.limit is not None:
             spent += f" of the operator's limit of {number(privacy.limit, 6)}"
         within = privacy.cumulative_within or []

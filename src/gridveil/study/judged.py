@@ -9,6 +9,7 @@ from gridveil.arrays import FloatArray
 from gridveil.attacks.budget import lines_in_budget
 from gridveil.attacks.flow import by_flow, expected_dispatch
 from gridveil.check.leaks.attackers import held_by
+from gridveil.check.leaks.groups import examine_groups
 from gridveil.check.leaks.knowledge import Reader, reader_from_manifest
 from gridveil.check.leaks.verdict import attacked
 from gridveil.conic.gap import gap_pct
@@ -25,13 +26,17 @@ from gridveil.wall.protection import Group
 
 BUDGET, BINDING = 10.0, 0.999
 LARGEST = 300
-"""Buses up to which relaxations are solved and attackers guess: beyond, they take longer than the release."""
+"""Buses up to which relaxations are solved and reactances guessed: beyond, that takes longer than the release."""
+GUESSED = {"load": "pd", "cost_coefficient": "cost", "rating": "rating", "limit": "pmax"}
+"""Quantities whose best attackers have a column."""
 FIGURES: dict[str, type] = {
     "similarity": float, "floor": float, "excess": float, "cost_error_pct": float, "cost_away_pct": float,
     "gap_change_points": float, "losses_ratio": float, "price_correlation": float,
     "congested": int, "congested_released": int, "congested_in_common": float,
     "reactance_error_pct": float, "reactance_released_pct": float,
-    "load_error_pct": float, "cost_coefficient_error_pct": float,
+    "load_error_pct": float, "load_released_pct": float,
+    "cost_coefficient_error_pct": float, "cost_coefficient_released_pct": float, "rating_error_pct": float,
+    "limit_error_pct": float,
     "wrong_signs": int, "wrong_order": int, "demand_away_pct": float, "capacity_away_pct": float,
 }  # fmt: skip
 
@@ -83,13 +88,16 @@ def _gap_change(network: Network, seen: Network, cost: float) -> float | None:
 def _for_a_reader(network: Network, made: Release, *, reactances: bool) -> Row:
     """How well protected numbers are known: by the best attacker, and by who takes released values as they are."""
     seen, row = made.network, dict[str, float | None]()
+    reader = Reader(seen, state=made.point, **reader_from_manifest(made.manifest))
     if reactances and network.grid.n_bus <= LARGEST:
-        reader = Reader(seen, state=made.point, **reader_from_manifest(made.manifest))
         rows = attacked(network, held_by([reader]))
         row["reactance_error_pct"] = 100 * min(one.x.median for one in rows)
         row["reactance_released_pct"] = 100 * rows[0].x.median
-    row["load_error_pct"] = _error(numbers(network.grid, "pd"), numbers(seen.grid, "pd"))
-    row["cost_coefficient_error_pct"] = _error(cost_numbers(network.grid.cost_p), cost_numbers(seen.grid.cost_p))
+    found = {one.name: one for group in examine_groups(network, [reader]) for one in group.quantities}
+    for words, name in GUESSED.items():
+        row[f"{words}_error_pct"] = 100 * found[name].best_error if name in found else None
+    row["load_released_pct"] = _error(numbers(network.grid, "pd"), numbers(seen.grid, "pd"))
+    row["cost_coefficient_released_pct"] = _error(cost_numbers(network.grid.cost_p), cost_numbers(seen.grid.cost_p))
     return row
 
 

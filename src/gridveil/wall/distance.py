@@ -27,6 +27,8 @@ def distance(one: Network, other: Network, protection: Protection) -> Mapping[tu
     _same_rest(tables[0], one, other)
     change = np.abs(encode(tables[0], logs(one)) - encode(tables[1], logs(other))) / tables[0].alpha(protection)
     kinds = {group: next(q.element for q in QUANTITIES if q.group is group) for group in Group}
+    if protection.classes:  # a class is numbered by itself, and is no plant of that number
+        kinds[Group.COSTS] = Element.COST_CLASS
     result: dict[tuple[Element, int], float] = {}
     for coordinate in np.flatnonzero(change > 1e-12).tolist():
         key = kinds[list(Group)[tables[0].group[coordinate]]], int(tables[0].element[coordinate])

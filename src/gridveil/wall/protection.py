@@ -44,32 +44,42 @@ class Element(StrEnum):
     CORRIDOR = "corridor"
     LOAD = "load"
     PLANT = "plant"
+    COST_CLASS = "cost class"
+    """Units of equal curves, wherever they are; in a ledger every plant among them has it in its own account."""
 
 
 class Quantity(NamedTuple):
-    """A number of an element; `words` say how it is protected."""
+    """A number of an element; `words` say how it is protected, `people` what it is called, `unit` how a file has it."""
 
     name: str
     group: Group
     element: Element
     words: str
+    people: str
+    unit: str
 
 
 QUANTITIES = (
-    Quantity("z", Group.LINES, Element.CORRIDOR, "ln|z|"),
-    Quantity("xr", Group.LINES, Element.CORRIDOR, "ln|x/r|"),
-    Quantity("bcx", Group.LINES, Element.CORRIDOR, "ln|bc/x|"),
-    Quantity("rating", Group.RATINGS, Element.CORRIDOR, "ln(rating)"),
-    Quantity("pd", Group.LOADS, Element.LOAD, "ln|p|"),
-    Quantity("qd", Group.LOADS, Element.LOAD, "ln|q/p|"),
-    Quantity("pmax", Group.LIMITS, Element.PLANT, "ln(pmax)"),
-    Quantity("pmin", Group.LIMITS, Element.PLANT, "ln|pmin/pmax|"),
-    Quantity("qmax", Group.LIMITS, Element.PLANT, "ln|qmax/pmax|"),
-    Quantity("qmin", Group.LIMITS, Element.PLANT, "ln|qmin/pmax|"),
-    Quantity("cost", Group.COSTS, Element.PLANT, "ln of a cost curve's first coefficient, ln of the others over it"),
-)
+    Quantity("z", Group.LINES, Element.CORRIDOR, "ln|z|", "impedances", "p.u."),
+    Quantity("xr", Group.LINES, Element.CORRIDOR, "ln|x/r|", "ratios of reactance to resistance", ""),
+    Quantity("bcx", Group.LINES, Element.CORRIDOR, "ln|bc/x|", "ratios of charging to reactance", ""),
+    Quantity("rating", Group.RATINGS, Element.CORRIDOR, "ln(rating)", "ratings", "MVA"),
+    Quantity("pd", Group.LOADS, Element.LOAD, "ln|p|", "active loads", "MW"),
+    Quantity("qd", Group.LOADS, Element.LOAD, "ln|q/p|", "reactive loads", "Mvar"),
+    Quantity("pmax", Group.LIMITS, Element.PLANT, "ln(pmax)", "largest outputs", "MW"),
+    Quantity("pmin", Group.LIMITS, Element.PLANT, "ln|pmin/pmax|", "least outputs", "MW"),
+    Quantity("qmax", Group.LIMITS, Element.PLANT, "ln|qmax/pmax|", "largest reactive outputs", "Mvar"),
+    Quantity("qmin", Group.LIMITS, Element.PLANT, "ln|qmin/pmax|", "least reactive outputs", "Mvar"),
+    Quantity("cost", Group.COSTS, Element.PLANT, "ln of a cost curve's first coefficient, ln of the others over it",
+             "cost coefficients", "$/MWh"),
+)  # fmt: skip
 """In the order in which they are drawn; the first that an element has is the one that the others are ratios to."""
 PLACE = {quantity.name: index for index, quantity in enumerate(QUANTITIES)}
+
+
+def element_words(element: Element) -> str:
+    """The groups whose numbers an element has, for people."""
+    return ", ".join(dict.fromkeys(GROUP_WORDS[one.group] for one in QUANTITIES if one.element is element))
 
 
 class Ratings(StrEnum):
@@ -103,7 +113,7 @@ class Protection:
 
     @property
     def elements(self) -> tuple[Element, ...]:
-        """Whose numbers are protected."""
+        """Whose numbers are protected, as a ledger keeps accounts of them."""
         return tuple(dict.fromkeys(one.element for one in QUANTITIES if one.group in self.alpha))
 
     @property

@@ -13,7 +13,7 @@ from gridveil.check.leaks.posterior import Noise
 from gridveil.grid import LineKind, LineParameters, Network, OperatingPoint
 from gridveil.publish.manifest import Manifest, protection_of
 from gridveil.wall.facts import Fact, FactKind, Source
-from gridveil.wall.protection import Group
+from gridveil.wall.protection import Group, Protection
 
 UNKNOWN_SCALE = 0.1
 """Where nothing is told: the noise of the default α = 10 % with ε = 1. `ratings.likeliest_scale` knows better."""
@@ -31,7 +31,8 @@ class Reader:
 
     `scale` is the Laplace scale of the noise: of each log coordinate for `log`, of the conductance for the others.
     `cost` is the public dispatch cost of the original, `cost_spread` how far, relatively, the true one may lie from it.
-    `state` is the solved state in the file. `None` stands for what a reader was not told.
+    `state` is the solved state in the file. `None` stands for what a reader was not told. Of a joint release he knows
+    what it protects, and the ε of its draw.
     """
 
     network: Network
@@ -40,6 +41,13 @@ class Reader:
     cost: float | None = None
     cost_spread: float | None = None
     state: OperatingPoint | None = None
+    protection: Protection | None = None
+    epsilon: float = 1.0
+
+    @property
+    def hides_lines(self) -> bool:
+        """Are lines released with noise, as far as a reader knows?"""
+        return self.protection is None or Group.LINES in self.protection
 
 
 class LineNoise(NamedTuple):
@@ -61,6 +69,8 @@ def reader_from_manifest(record: Manifest) -> dict[str, Any]:
     if protection is not None:  # lines that are not protected are released as they are
         alpha = protection.alpha.get(Group.LINES, EXACT)
     told: dict[str, Any] = {"mechanism": name, "scale": parts * alpha / privacy.parts.lines.epsilon}
+    if protection is not None:
+        told |= {"protection": protection, "epsilon": privacy.parts.lines.epsilon}
     cost = next(one for one in record.public_inputs if one.kind is FactKind.COST)
     if cost.source is not Source.DERIVED:
         told["cost"], told["cost_spread"] = cost.value, _spread(cost)

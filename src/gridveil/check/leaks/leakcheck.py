@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from gridveil.casefile import Case
 from gridveil.casefile import columns as c
 from gridveil.casefile.to_network import to_network, written_point
+from gridveil.check.leaks.groups import changed_groups
 from gridveil.check.leaks.knowledge import Reader, reader_from_manifest
 from gridveil.check.leaks.verdict import LeakReport, check_same, examine
 from gridveil.errors import ReleaseError
 from gridveil.publish.manifest import Manifest
+from gridveil.wall.protection import GROUP_WORDS, Group
 
 
 def leakcheck(original: Case, released: Sequence[Case], manifests: Sequence[Manifest | None] = ()) -> LeakReport:
@@ -23,7 +26,11 @@ def leakcheck(original: Case, released: Sequence[Case], manifests: Sequence[Mani
     truth = to_network(original)
     check_same(truth, [to_network(one) for one in released])
     readers = [reader_of(case, record) for case, record in zip(released, records, strict=True)]
-    return examine(truth, readers, true_state=any(_shows_state(original, one) for one in released))
+    report = examine(truth, readers, true_state=any(_shows_state(original, one) for one in released))
+    untold = [one.network for one, record in zip(readers, records, strict=True) if record is None]
+    judged = {one.group for one in report.groups}
+    changed = {group for network in untold for group in changed_groups(truth, network)} - judged
+    return replace(report, unjudged=tuple(GROUP_WORDS[group] for group in Group if group in changed))
 
 
 def reader_of(case: Case, manifest: Manifest | None = None) -> Reader:

@@ -1,17 +1,14 @@
-"""The verdict: every attacker's error, the best against the noise. Only here do guesses meet the truth. INTERNAL.
-
-`leaks`: numbers of the original can be read off. `weak`: somebody does better than four fifths of what the noise alone
-would leave him. `clean`: nobody does.
+"""The verdict: every attacker's error, the best against the noise. Only here, and in `groups.py` for what is protected
+beside lines, do guesses meet the truth. The rule is `rule.py`'s. INTERNAL.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gridveil.arrays import FloatArray
 from gridveil.check.leaks.attackers import (
     ATTACKERS,
     KNOWS_OTHERS,
@@ -23,30 +20,15 @@ from gridveil.check.leaks.attackers import (
     held_by,
 )
 from gridveil.check.leaks.cost import Others
+from gridveil.check.leaks.groups import GroupReport, examine_groups
 from gridveil.check.leaks.knowledge import Reader
 from gridveil.check.leaks.law import noise_error
+from gridveil.check.leaks.rule import MANY, SAME, VERDICTS, Error, believed, compared, read_off, relative_error
 from gridveil.check.leaks.state import SOLVES, imbalance
 from gridveil.errors import ReleaseError
 from gridveil.grid import LineParameters, Network
 
-RECOVERED = 1e-6
-MANY = 0.02
-"""Share of lines that may be recovered, or unchanged, by chance."""
-HIDDEN = 0.01
-"""If half of the reactances are known better than this, nothing is hidden, however it came about."""
-WEAK = 0.8
-SAME = 1e-8
-
-
-@dataclass(frozen=True)
-class Error:
-    """How far guesses of one parameter are from the truth, over the lines that have it."""
-
-    lines: int
-    median: float
-    within_1_percent: float
-    within_10_percent: float
-    recovered: int
+TRUE_STATE = "the solved state in the file is that of the original network"
 
 
 @dataclass(frozen=True)
@@ -62,7 +44,11 @@ class Attacked:
 
 @dataclass(frozen=True)
 class LeakReport:
-    """The verdict, why, and the figures it rests on. Errors are medians of x, relative."""
+    """The verdict, why, and the figures it rests on. Errors are medians of x, relative.
+
+    Where more than lines is protected, `groups` have verdicts of their own and the worst of all counts; where lines are
+    public, nobody attacks them, and the errors are those of the quantity that decides.
+    """
 
     verdict: str
     reason: str
@@ -72,6 +58,9 @@ class LeakReport:
     attackers: tuple[Attacked, ...]
     silent: tuple[str, ...] = ()
     """Attackers who have no way here: one release cannot be averaged, a cost that was not told not be inverted."""
+    groups: tuple[GroupReport, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    """Groups that were changed in a file without a manifest: nobody says how, so that nobody is asked about them."""
 
 
 def best_attack(truth: Network, readers: Sequence[Reader]) -> Attacked:
@@ -82,21 +71,35 @@ def best_attack(truth: Network, readers: Sequence[Reader]) -> Attacked:
 def examine(truth: Network, readers: Sequence[Reader], *, true_state: bool = False) -> LeakReport:
     """Run every attacker and judge. `true_state` says that a file shows the state of the original."""
     check_same(truth, [one.network for one in readers])
+    groups = examine_groups(truth, readers)
+    if groups and not any(one.hides_lines for one in readers):
+        return _without_lines(groups, true_state=true_state)
+    report = _of_lines(truth, readers, true_state=true_state)
+    worst = max(groups, key=lambda one: VERDICTS.index(one.verdict), default=None)
+    if worst is None or VERDICTS.index(worst.verdict) <= VERDICTS.index(report.verdict):
+        return replace(report, groups=groups)
+    return replace(report, verdict=worst.verdict, reason=worst.reason, groups=groups)
+
+
+def _of_lines(truth: Network, readers: Sequence[Reader], *, true_state: bool) -> LeakReport:
     held = held_by(readers)
     rows = attacked(truth, held)
     best, noise = min(rows, key=lambda one: one.x.median), _noise(rows[0].x.median, readers, held)
     found = _leak(truth, readers, rows, best, true_state=true_state)
-    if found is not None:
-        verdict, reason = "leaks", found
-    elif best.x.median < WEAK * noise:
-        reason = f"'{best.name}' is off by {best.x.median:.2%}, where the noise alone would leave {noise:.2%}"
-        verdict = "weak"
-    else:
-        reason = f"the best attacker is off by {best.x.median:.2%}, and the noise alone would leave {noise:.2%}"
-        verdict = "clean"
+    verdict, reason = compared(best.name, best.x.median, noise) if found is None else ("leaks", found)
     spoke = {one.name for one in rows}
     silent = tuple(name for name in (*(one.name for one in ATTACKERS), KNOWS_OTHERS) if name not in spoke)
     return LeakReport(verdict, reason, best.name, best.x.median, noise, rows, silent)
+
+
+def _without_lines(groups: tuple[GroupReport, ...], *, true_state: bool) -> LeakReport:
+    """The report of releases that leave lines as they are."""
+    worst = max(groups, key=lambda one: VERDICTS.index(one.verdict))
+    one = max(worst.quantities, key=lambda one: VERDICTS.index(one.verdict))
+    verdict, reason = worst.verdict, worst.reason
+    if true_state:
+        verdict, reason = "leaks", TRUE_STATE
+    return LeakReport(verdict, reason, one.best_attacker, one.best_error, one.noise_error, (), (), groups)
 
 
 def check_same(truth: Network, released: Sequence[Network]) -> None:
@@ -128,29 +131,15 @@ def _attacked(name: str, words: str, truth: LineParameters, guess: Guess) -> Att
     r0, x0 = truth.impedance()
     r1, x1 = guess.lines.impedance()
     pairs = ((r0, r1), (x0, x1), (truth.bc, guess.lines.bc))
-    errors = [_error(old[guess.asked], new[guess.asked]) for old, new in pairs]
+    errors = [relative_error(old[guess.asked], new[guess.asked]) for old, new in pairs]
     return Attacked(name, words, *errors)
 
 
-def _error(true: FloatArray, guess: FloatArray) -> Error:
-    here = (true != 0) & np.isfinite(guess)
-    if not np.any(here):
-        return Error(0, float("inf"), 0.0, 0.0, 0)
-    error = np.abs(guess[here] / true[here] - 1.0)
-    near, fair = (float(np.mean(error <= limit)) for limit in (0.01, 0.1))
-    return Error(len(error), float(np.median(error)), near, fair, int(np.count_nonzero(error <= RECOVERED)))
-
-
 def _noise(released: float, readers: Sequence[Reader], held: Held) -> float:
-    """The error that the noise of this draw leaves: the law's, or the released value's where chance explains less.
-
-    With 20 lines, the median error of one draw in four is below four fifths of the law's: that is luck, not a leak. A
-    released value beyond luck is one, so that the law's luckiest draw in twenty is the least that is believed.
-    """
+    """The error that the noise of this draw leaves; nobody knows the law of a release that does not tell its scale."""
     if any(one.scale is None for one in readers):
         return released
-    law = noise_error(held.one)
-    return float(np.clip(released, law.lucky, law.middle))
+    return believed(released, noise_error(held.one))
 
 
 def _leak(
@@ -161,16 +150,11 @@ def _leak(
         if (same := _unchanged(truth.lines, reader.network.lines)) > MANY:
             return f"r or x of the original stands unchanged in {same:.0%} of the lines"
     if true_state:
-        return "the solved state in the file is that of the original network"
+        return TRUE_STATE
     off = [imbalance(one.network, one.state) for one in readers if one.state is not None]
     if off and not max(off) <= SOLVES:
         return f"the solved state in the file is not that of the released network: it is off by {max(off):.0e} p.u."
-    for one in rows:
-        if one.x.recovered > MANY * max(one.x.lines, 1):
-            return f"'{one.name}' recovers {one.x.recovered} of {one.x.lines} reactances to six digits"
-    if best.x.median <= HIDDEN:
-        return f"'{best.name}' knows half of all reactances to within {best.x.median:.2%}"
-    return None
+    return read_off("reactances", {one.name: one.x for one in rows}, best.name)
 
 
 def _unchanged(truth: LineParameters, released: LineParameters) -> float:
