@@ -79,10 +79,14 @@ SETS: dict[str, list[Setting]] = {
         for facts in ("", " totals=declared cost=declared")
     ],
     "leaks": [
-        Setting(case, "LRDGC", alpha, f"ratings={how}")
+        Setting(case, "LRDGC", alpha, "ratings=with-impedance")
         for case in ("case14_ieee", "case57_ieee", "case240_pserc", "case300_ieee")
         for alpha in (0.1, 0.3, 1.0)
-        for how in ("own", "with-impedance")
+    ],
+    "leaks-own": [
+        Setting(case, "LRDGC", alpha, "ratings=own")
+        for case in ("case14_ieee", "case57_ieee", "case240_pserc", "case300_ieee")
+        for alpha in (0.1, 0.3, 1.0)
     ],
     "losses": [
         Setting(case, "LRDG", 0.3, f"alpha_ratings=0.1 loss_within=1.1{room} totals=declared cost=declared")

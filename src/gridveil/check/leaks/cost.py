@@ -72,10 +72,11 @@ def spread_over_all(readers: Sequence[Reader], held: View) -> LineParameters | N
 def one_among_known(readers: Sequence[Reader], held: View, others: Others) -> tuple[LineParameters, BoolArray] | None:
     """Who knows all lines but one circuit: its likeliest coordinates, and the lines that were tried.
 
-    Laplace noise is likeliest to have moved the one coordinate that explains most of the cost per unit of noise.
+    Laplace noise is likeliest to have moved the one coordinate that explains most of the cost per unit of noise. Where
+    more than lines is hidden, all other lines do not tell him the cost that one would have.
     """
     known = public_cost(readers)
-    if known is None:
+    if known is None or not all(one.protection is None or one.protection.only_lines for one in readers):
         return None
     circuits = np.unique(held.seen.group)
     if len(circuits) > SAMPLE:
