@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gridveil.casefile.profile import as_read_back
 from gridveil.errors import GridError, RepairFailed
 from gridveil.grid import Grid
 from gridveil.grid.copper_plate import copper_plate_cost
@@ -90,10 +91,11 @@ def plates(grid: Grid, profile: Profile, used: Sequence[int]) -> list[float]:
 
 
 def released(drawn: Grid, profile: Profile, result: Repair) -> Profile:
-    """The profile in which loads have moved as the repair moved them."""
+    """The profile in which loads have moved as the repair moved them, as it is read back."""
     now = result.network.grid.buses
     ratios = [
         np.where(then != 0, value / np.where(then != 0, then, 1.0), 1.0)
         for then, value in ((drawn.buses.pd, now.pd), (drawn.buses.qd, now.qd))
     ]
-    return Profile(profile.step, profile.pd * ratios[0], profile.qd * ratios[1])
+    moved = Profile(profile.step, profile.pd * ratios[0], profile.qd * ratios[1])
+    return as_read_back(moved, drawn.base_mva)
