@@ -35,6 +35,7 @@ from gridveil.repair.unused import Hands, alone
 from gridveil.sealed.facts import Truth
 from gridveil.sealed.horizon import public_horizon
 from gridveil.sealed.mechanisms import joint, mechanism
+from gridveil.sealed.shares import on_public_shares
 from gridveil.sealed.split import Sealed
 from gridveil.wall.codec import pack
 from gridveil.wall.draw import Drawn
@@ -72,6 +73,7 @@ def release(
     the ledger knows renumbered buses. `hands` solve the unused steps on the released network (`repair/unused.py`).
     """
     check_network(plan, network)
+    network = on_public_shares(network, plan.protection)
     noise = noise or ExactNoise()
     profile = _read_back(network, plan, profile)
     horizon = public_horizon(network, plan.protection, profile, shape_public=plan.shape_public)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gridveil.arrays import FloatArray
 from gridveil.casefile.profile import as_read_back
 from gridveil.errors import GridError, RepairFailed
 from gridveil.grid import Grid
@@ -20,6 +21,7 @@ from gridveil.publish.plan import Plan
 from gridveil.repair.judge import HEADROOM
 from gridveil.repair.level import scaled_grid
 from gridveil.repair.moving import finite_sum, to_totals, written
+from gridveil.wall.cost_numbers import stretched
 from gridveil.wall.draw import Drawn, Repair
 from gridveil.wall.facts import Fact, FactKind, Source
 from gridveil.wall.protection import Group
@@ -66,7 +68,16 @@ def _settled(drawn: Drawn, facts: Sequence[Fact]) -> Drawn:
         served = float(drawn.grid.buses.pd.sum()) if demand is None else demand
         capacity = max(capacity, HEADROOM * (served + float(drawn.grid.buses.gs.sum())))
     moving = replace(moving, demand=demand, capacity=capacity)
-    return Drawn(written(to_totals(drawn.grid, moving), moving.table), replace(drawn.lines, moving=moving))
+    grid = written(to_totals(drawn.grid, moving), moving.table)
+    return Drawn(_followed(grid, drawn.grid.generators.pmax), replace(drawn.lines, moving=moving))
+
+
+def _followed(grid: Grid, before: FloatArray) -> Grid:
+    """With breakpoints of piecewise costs at the shares of pmax that they had before it was scaled."""
+    now = grid.generators.pmax
+    there = np.isfinite(now) & (before != 0)
+    factor = np.where(there, np.where(there, now, 1.0) / np.where(there, before, 1.0), 1.0)
+    return replace(grid, cost_p=stretched(grid.cost_p, factor)) if len(grid.cost_p.segment_generator) else grid
 
 
 def _plate(grid: Grid) -> float:
