@@ -21,7 +21,7 @@ from gridveil.check.audit import audit
 from gridveil.check.verify import verify
 from gridveil.cli.main import app
 from gridveil.errors import GridError, ReleaseError
-from gridveil.grid import CostCurves, Network
+from gridveil.grid import CostCurves, Network, structure_of
 from gridveil.grid.copper_plate import copper_plate_cost
 from gridveil.privacy.noise import Noise, SeededNoise
 from gridveil.publish import pipeline, worlds
@@ -44,6 +44,7 @@ from gridveil.wall.tables import table
 from .conftest import Bend, PretendExact
 from .test_joint import audited, other_secret
 from .test_release import FixedNoise, Recording, bundle_bytes
+from .test_sealed import met, same, shows
 
 ALL = Protection(dict.fromkeys(Group, 0.1))
 PLAN = gv.Plan(1.0, 0.2, 0.05, protect="all", unattended=True)
@@ -177,6 +178,18 @@ def test_stretched_curves_meet_farther_out() -> None:
     assert np.allclose(breakpoints(farther), breakpoints(curves) * factor[curves.segment_generator])
     assert np.array_equal(farther.segment_intercept[:3], curves.segment_intercept[:3])
     assert np.allclose(cost_numbers(farther), cost_numbers(curves))
+
+
+def test_the_structure_has_nothing_of_a_curve() -> None:
+    """Neither slopes nor breakpoints, in whichever unit: two secrets have the same structure."""
+    network = bent("case14")
+    secret = other(network, by_segment(network, ALSO), *Group)
+    assert same(structure_of(network.grid), structure_of(secret.grid))
+    assert not shows(split(network), network, Group.COSTS)
+    bends = breakpoints(network.grid.cost_p)
+    seen = np.array(sorted(set(met(split(network)))))
+    assert not np.isin(bends[bends != 0], seen).any()
+    assert structure_of(network.grid).generators.piecewise.tolist() == [True, True, False, False, False]
 
 
 # ---- the draw ----
@@ -419,6 +432,7 @@ def test_the_truth_is_asked_about_the_rounded_curve(tmp_path: Path, monkeypatch:
         ("case30", {"protect": "costs,lines", "classes": True}),
         ("case14", {"protect": "limits,costs", "totals": "derived", "cost": "derived"}),
         ("case39", {"protect": "lines,loads"}),
+        ("case5", {"totals": "declared", "cost": "declared"}),
     ],
 )
 def test_a_release_with_piecewise_costs_is_verified_and_audited(
