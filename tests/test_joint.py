@@ -579,16 +579,6 @@ def test_networks_that_have_nothing_to_protect_are_refused() -> None:
         ("ratings", with_numbers(grid, {"rating": np.full(grid.n_line, np.inf)}), "none to protect"),
         ("costs", replace(grid, cost_p=CostCurves.zero(grid.n_generator)), "no unit has a cost"),
         ("costs", replace(grid, cost_q=grid.cost_p), "reactive power"),
-        (
-            "limits",
-            replace(
-                grid,
-                cost_p=CostCurves(
-                    grid.cost_p.polynomial, np.array([0, 0]), np.array([1.0, 2.0]), np.array([0.0, -1.0])
-                ),
-            ),
-            "breakpoints",
-        ),
     ):
         with pytest.raises(ReleaseError, match=words):
             check_network(replace(PLAN, protect=group), split(Network(other, lines)))

@@ -61,8 +61,16 @@ def _profile(table: _Table, grid: Grid) -> Profile:
     return Profile(np.arange(first, first + horizon), pd, qd)
 
 
+def as_read_back(profile: Profile, base_mva: float) -> Profile:
+    """The profile that a file holds: in MW and back, the last digit of a number may be another, and then stays.
+
+    Whoever promises something of a profile that is written promises it of this one.
+    """
+    return Profile(profile.step, profile.pd * base_mva / base_mva, profile.qd * base_mva / base_mva)
+
+
 def profile_text(grid: Grid, profile: Profile) -> str:
-    """A profile as CSV: a row for every step and every bus that has a load in any; it reads back as it was."""
+    """A profile as CSV: a row for every step and every bus that has a load in any; it reads `as_read_back`."""
     used = np.flatnonzero(np.any([*profile.pd, *profile.qd, grid.buses.pd, grid.buses.qd], axis=0))
     used = used if used.size else np.zeros(1, dtype=np.int64)  # a step without a row would be missing
     rows = [",".join(LOADS)]

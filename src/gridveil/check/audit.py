@@ -35,6 +35,7 @@ from gridveil.publish.manifest import Manifest, protection_of, totals_part
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import earlier_conditions, spent_parts, total_spent
 from gridveil.sealed.mechanisms import mechanism
+from gridveil.sealed.shares import on_public_shares
 from gridveil.sealed.split import Sealed, split
 from gridveil.wall.codec import unpack
 from gridveil.wall.facts import Fact
@@ -93,6 +94,7 @@ def _answers(
     if len(kept.noisy.group) != network.structure.n_line:
         yield Finding(DRAWN, False, "its lines are not those of the draw")
         return
+    network = on_public_shares(network, plan.protection)
     yield from _noise(record, network, kept, plan)
     public = public_side(contents, record, network, kept, totals)
     yield from facts_of_original(record, public, network, kept, totals, answer)

@@ -23,9 +23,11 @@ def signs(values: FloatArray) -> FloatArray:
 def structure_of(grid: Grid) -> Structure:
     """The structure of a grid."""
     buses, units, lines = grid.buses, grid.generators, grid.lines
-    piecewise, reactive = np.zeros(grid.n_generator, bool), np.any(grid.cost_q.polynomial != 0, axis=1)
-    piecewise[grid.cost_p.segment_generator] = True
-    reactive[grid.cost_q.segment_generator] = True
+    piecewise, piecewise_q = (np.zeros(grid.n_generator, bool) for _ in range(2))
+    piecewise[grid.cost_p.segment_generator] = piecewise_q[grid.cost_q.segment_generator] = True
+    reactive = np.any(grid.cost_q.polynomial != 0, axis=1) | piecewise_q
+    priced = np.any(grid.cost_p.polynomial[:, 1:] != 0, axis=1)
+    priced[grid.cost_p.segment_generator[grid.cost_p.segment_slope != 0]] = True
     return Structure(
         grid.base_mva,
         BusStructure(
@@ -34,7 +36,7 @@ def structure_of(grid: Grid) -> Structure:
         ),
         UnitStructure(
             units.bus, signs(units.pmin), signs(units.pmax), signs(units.qmin), signs(units.qmax),
-            signs(grid.cost_p.polynomial), piecewise, reactive,
+            signs(grid.cost_p.polynomial), piecewise, priced, reactive, piecewise_q,
         ),
         LineStructure(
             lines.bus_from, lines.bus_to, lines.tap, lines.shift, np.isfinite(lines.rating), lines.angle_min,
@@ -64,7 +66,7 @@ class BusStructure:
 @dataclass(frozen=True, eq=False)
 class UnitStructure:
     """`Generators` by their buses, with signs of their limits and of their cost coefficients (unit × degree); who has a
-    `piecewise` curve, and whose `reactive` power costs anything."""
+    `piecewise` curve, whose power is `priced` at all, whose `reactive` power is, and by a piecewise curve (`_q`)."""
 
     bus: IntArray
     pmin_sign: FloatArray
@@ -73,7 +75,9 @@ class UnitStructure:
     qmax_sign: FloatArray
     cost_sign: FloatArray
     piecewise: BoolArray
+    priced: BoolArray
     reactive: BoolArray
+    piecewise_q: BoolArray
 
     def __post_init__(self) -> None:
         freeze(self, len(self.bus))

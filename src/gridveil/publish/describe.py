@@ -10,12 +10,13 @@ from re import sub
 
 import numpy as np
 
-from gridveil.grid import Grid, Structure
+from gridveil.grid import Grid, Structure, structure_of
 from gridveil.publish.manifest import Parts, totals_part
 from gridveil.wall.facts import DIGITS, KIND_WORDS, TOTALS, Fact, FactKind, Source
 from gridveil.wall.mechanisms import COST, RELATIVE, UNITS, MechanismWords, mechanism_words
 from gridveil.wall.mechanisms import TOTALS as TOTALS_NAME
 from gridveil.wall.protection import GROUP_WORDS, Group, Protection, Ratings
+from gridveil.wall.shares import DECIMALS, PUBLIC_DIGITS, takes_shares
 
 RESEARCH = (
     "RESEARCH MODE: the noise came from a seeded generator. This release is NOT differentially private and must not be "
@@ -162,7 +163,7 @@ def stays_public(
         "which lines are lossless, and the signs of r, x and charging",
     ]
     if protection is not None:
-        stated = _left_public(protection, shape_public=shape_public)
+        stated = _left_public(protection, shape_public=shape_public) + _bends(protection, grid)
     if needs_dispatch(source, attended=attended):
         stated.append(DISPATCH)
     cost = parts.cost if parts is not None else None
@@ -203,6 +204,20 @@ def _left_public(protection: Protection, *, shape_public: bool) -> list[str]:
         stated.append("which units, of whatever buses, have equal cost curves")
     if shape_public:
         stated.append("the shape of the profile, bus by bus: how each load moves over the steps")
+    return stated
+
+
+def _bends(protection: Protection, grid: Grid | Structure) -> list[str]:
+    """What is public of piecewise costs where limits or costs are protected."""
+    known = structure_of(grid) if isinstance(grid, Grid) else grid
+    if not takes_shares(protection) or not np.any(known.generators.piecewise):
+        return []
+    stated = [f"breakpoints of piecewise costs, as shares of pmax to {DECIMALS} decimals, and which slopes are equal"]
+    if Group.COSTS not in protection:
+        stated.append(
+            f"slopes of piecewise costs and what they come to at zero, to {PUBLIC_DIGITS} digits: of a curve that "
+            "begins at a protected limit with a known cost they tell that limit"
+        )
     return stated
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
 
+from gridveil.casefile.profile import as_read_back
 from gridveil.errors import ReleaseError
 from gridveil.grid.profile import Profile
 from gridveil.nlp.power_flow import Demand
@@ -34,6 +35,7 @@ from gridveil.repair.unused import Hands, alone
 from gridveil.sealed.facts import Truth
 from gridveil.sealed.horizon import public_horizon
 from gridveil.sealed.mechanisms import joint, mechanism
+from gridveil.sealed.shares import on_public_shares
 from gridveil.sealed.split import Sealed
 from gridveil.wall.codec import pack
 from gridveil.wall.draw import Drawn
@@ -71,8 +73,9 @@ def release(
     the ledger knows renumbered buses. `hands` solve the unused steps on the released network (`repair/unused.py`).
     """
     check_network(plan, network)
+    network = on_public_shares(network, plan.protection)
     noise = noise or ExactNoise()
-    _check_profile(network, plan, profile)
+    profile = _read_back(network, plan, profile)
     horizon = public_horizon(network, plan.protection, profile, shape_public=plan.shape_public)
     used = plan.used(len(horizon)).tolist()
     plates = _plates(network, plan, horizon, used)
@@ -117,10 +120,13 @@ def release(
     return made
 
 
-def _check_profile(network: Sealed, plan: Plan, profile: Profile | None) -> None:
-    """Refuse a profile of another network, and one whose refusal would tell loads."""
+def _read_back(network: Sealed, plan: Plan, profile: Profile | None) -> Profile | None:
+    """The profile as the bundle will hold it: what is drawn for, certified and made again by an audit is what is read.
+
+    Refuse one of another network, and one whose refusal would tell loads.
+    """
     if profile is None:
-        return
+        return None
     if plan.unattended and Group.LOADS in plan.protection:
         raise ReleaseError(
             "an unattended release with protected loads takes no profile: whether it fits the loads would be told by a "
@@ -129,6 +135,7 @@ def _check_profile(network: Sealed, plan: Plan, profile: Profile | None) -> None
     have, there = profile.pd.shape[1], network.structure.n_bus
     if have != there:
         raise ReleaseError(f"the profile has {have} buses, the network {there}; make one for it")
+    return as_read_back(profile, network.structure.base_mva)
 
 
 def _purse(book: Ledger | None, network: Sealed, plan: Plan, same_as: SameAs | None) -> Purse:

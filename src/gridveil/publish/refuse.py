@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gridveil.errors import ReleaseError
-from gridveil.grid import LineKind
+from gridveil.grid import LineKind, Structure
 from gridveil.publish.plan import Plan
 from gridveil.sealed.refuse import require_limits_in_order
 from gridveil.sealed.split import Sealed
 from gridveil.wall.protection import Group
+from gridveil.wall.shares import takes_shares
 
 
 def check_network(plan: Plan, network: Sealed) -> None:
@@ -29,15 +30,29 @@ def check_network(plan: Plan, network: Sealed) -> None:
         raise ReleaseError("no unit gives power, so that there is no capacity to protect; leave limits out")
     if Group.RATINGS in groups and not np.any(structure.lines.rated):
         raise ReleaseError("no line has a rating, so that there is none to protect; leave ratings out")
-    if np.any(units.piecewise) and (Group.COSTS in groups or Group.LIMITS in groups):
-        raise ReleaseError(
-            "piecewise costs have breakpoints, which tell limits and prices as they are: give polynomial costs, or "
-            "leave limits and costs out of what is protected"
-        )
+    if takes_shares(plan.protection):
+        _check_breakpoints(structure)
     if Group.COSTS in groups:
         if np.any(units.reactive):
             raise ReleaseError("costs of reactive power cannot be protected; take them out, or leave costs out")
-        if not np.any(units.cost_sign[:, 1:]):
+        if not np.any(units.priced):
             raise ReleaseError("no unit has a cost, so that there is none to protect; give costs, or leave costs out")
     if Group.LIMITS in groups:
         require_limits_in_order(network)
+
+
+def _check_breakpoints(structure: Structure) -> None:
+    """Refuse piecewise costs whose breakpoints would tell limits: they are taken as shares of pmax, or not at all."""
+    units = structure.generators
+    without = np.flatnonzero(units.piecewise & ((units.pmax_sign == 0) | np.isinf(units.pmax_sign)))
+    if len(without):
+        bus = structure.buses.number[units.bus[without[0]]]
+        raise ReleaseError(
+            f"a unit at bus {bus} has a piecewise cost, and a pmax that is zero or infinite, of which its breakpoints "
+            "cannot be shares: give it a polynomial cost, or leave limits and costs out of what is protected"
+        )
+    if np.any(units.piecewise_q):
+        raise ReleaseError(
+            "piecewise costs of reactive power have breakpoints, which tell limits as they are: take them out, or "
+            "leave limits and costs out of what is protected"
+        )

@@ -11,6 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from gridveil.arrays import FloatArray
+from gridveil.casefile.profile import as_read_back
 from gridveil.errors import GridError, RepairFailed
 from gridveil.grid import Grid
 from gridveil.grid.copper_plate import copper_plate_cost
@@ -19,6 +21,7 @@ from gridveil.publish.plan import Plan
 from gridveil.repair.judge import HEADROOM
 from gridveil.repair.level import scaled_grid
 from gridveil.repair.moving import finite_sum, to_totals, written
+from gridveil.wall.cost_numbers import stretched
 from gridveil.wall.draw import Drawn, Repair
 from gridveil.wall.facts import Fact, FactKind, Source
 from gridveil.wall.protection import Group
@@ -65,7 +68,16 @@ def _settled(drawn: Drawn, facts: Sequence[Fact]) -> Drawn:
         served = float(drawn.grid.buses.pd.sum()) if demand is None else demand
         capacity = max(capacity, HEADROOM * (served + float(drawn.grid.buses.gs.sum())))
     moving = replace(moving, demand=demand, capacity=capacity)
-    return Drawn(written(to_totals(drawn.grid, moving), moving.table), replace(drawn.lines, moving=moving))
+    grid = written(to_totals(drawn.grid, moving), moving.table)
+    return Drawn(_followed(grid, drawn.grid.generators.pmax), replace(drawn.lines, moving=moving))
+
+
+def _followed(grid: Grid, before: FloatArray) -> Grid:
+    """With breakpoints of piecewise costs at the shares of pmax that they had before it was scaled."""
+    now = grid.generators.pmax
+    there = np.isfinite(now) & (before != 0)
+    factor = np.where(there, np.where(there, now, 1.0) / np.where(there, before, 1.0), 1.0)
+    return replace(grid, cost_p=stretched(grid.cost_p, factor)) if len(grid.cost_p.segment_generator) else grid
 
 
 def _plate(grid: Grid) -> float:
@@ -90,10 +102,11 @@ def plates(grid: Grid, profile: Profile, used: Sequence[int]) -> list[float]:
 
 
 def released(drawn: Grid, profile: Profile, result: Repair) -> Profile:
-    """The profile in which loads have moved as the repair moved them."""
+    """The profile in which loads have moved as the repair moved them, as it is read back."""
     now = result.network.grid.buses
     ratios = [
         np.where(then != 0, value / np.where(then != 0, then, 1.0), 1.0)
         for then, value in ((drawn.buses.pd, now.pd), (drawn.buses.qd, now.qd))
     ]
-    return Profile(profile.step, profile.pd * ratios[0], profile.qd * ratios[1])
+    moved = Profile(profile.step, profile.pd * ratios[0], profile.qd * ratios[1])
+    return as_read_back(moved, drawn.base_mva)

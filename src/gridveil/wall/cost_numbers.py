@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 
 from gridveil.arrays import FloatArray, IntArray
@@ -27,17 +30,45 @@ def cost_owners(curves: CostCurves) -> tuple[IntArray, IntArray]:
 def with_cost_numbers(curves: CostCurves, values: FloatArray) -> CostCurves:
     """Curves with other coefficients. Slopes are put in order again, so that curves stay convex; segments still meet
     where they met."""
-    size, count = curves.polynomial.size, len(curves.segment_slope)
-    slope, start = values[size : size + count].copy(), values[size + count :]
-    intercept = np.empty(count)
-    for index, unit in enumerate(np.unique(curves.segment_generator)):
-        here = np.flatnonzero(curves.segment_generator == unit)
+    size, segment = curves.polynomial.size, curves.segment_generator
+    slope, start = values[size : size + len(segment)].copy(), values[size + len(segment) :]
+    for here in _by_unit(segment):
         slope[here] = np.sort(slope[here])
-        old, at = curves.segment_slope[here], curves.segment_intercept[here]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            meet = np.where(np.diff(old) > 0, -np.diff(at) / np.diff(old), 0.0)
-        intercept[here] = start[index] - np.concatenate([[0.0], np.cumsum(np.diff(slope[here]) * meet)])
-    return CostCurves(values[:size].reshape(curves.polynomial.shape), curves.segment_generator, slope, intercept)
+    begin = start[np.searchsorted(np.unique(segment), segment)]
+    made = CostCurves(values[:size].reshape(curves.polynomial.shape), segment, slope, begin)
+    return meeting_at(made, breakpoints(curves))
+
+
+def breakpoints(curves: CostCurves) -> FloatArray:
+    """The power at which every segment meets the one before it; 0 for the first of a curve, and for a parallel one."""
+    slope, intercept = curves.segment_slope, curves.segment_intercept
+    rise, meet = np.diff(slope), np.zeros(len(slope))
+    there = (np.diff(curves.segment_generator) == 0) & (rise > 0)
+    meet[1:][there] = -np.diff(intercept)[there] / rise[there]
+    return meet
+
+
+def meeting_at(curves: CostCurves, meet: FloatArray) -> CostCurves:
+    """The curves whose segments have the same slopes and meet at other powers; the first of each stays as it is."""
+    intercept, slope = curves.segment_intercept.copy(), curves.segment_slope
+    for here in _by_unit(curves.segment_generator):
+        rise = np.diff(slope[here]) * meet[here][1:]
+        intercept[here] = intercept[here][0] - np.concatenate([[0.0], np.cumsum(rise)])
+    return replace(curves, segment_intercept=intercept)
+
+
+def stretched(curves: CostCurves, factor: FloatArray) -> CostCurves:
+    """The curves whose segments meet at as many times the power, by unit; the first of each stays as it is."""
+    by_segment = factor[curves.segment_generator]
+    first = _first_intercepts(curves)[np.searchsorted(np.unique(curves.segment_generator), curves.segment_generator)]
+    farther = first + by_segment * (curves.segment_intercept - first)
+    return replace(curves, segment_intercept=np.where(by_segment == 1.0, curves.segment_intercept, farther))
+
+
+def _by_unit(segment: IntArray) -> list[slice]:
+    """The segments of every unit that has some; they stand together."""
+    ends = np.flatnonzero(np.diff(segment, append=-1)) + 1
+    return [slice(begin, end) for begin, end in pairwise([0, *ends.tolist()])]
 
 
 def _first_intercepts(curves: CostCurves) -> FloatArray:

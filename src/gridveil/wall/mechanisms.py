@@ -79,12 +79,13 @@ _JOINT = (
     "units of a bus; with protection.cost_classes, for costs, all units with equal curves). Its coordinates are "
     "ln|z|, ln|x/r|, ln|bc/x| and ln(rating), or ln(rating*|z|) with impedance, of its lines; ln|p| and ln|q/p| of a "
     "load; of every unit the first of pmax, pmin, qmax, qmin that it has, by ln|v|, the others as ln of their ratios "
-    "to it, and likewise the coefficients of its cost curve. The distance d of two networks with the same structure "
-    "that differ in one element is the sum of the changes of its protected coordinates, each divided by the alpha of "
-    "its group (protection.groups): a number that others are ratios to counts with each of them, unless all move "
-    "together. Structure is what noise never changes: the topology, which numbers there are (not zero, not infinite), "
-    "their signs, and which numbers of an element are equal. Nobody can change their odds between the two by more "
-    "than exp(epsilon*d)."
+    "to it, and likewise the coefficients of its cost curve (of a piecewise one the slopes, and what its first "
+    "segment comes to at zero). The distance d of two networks with the same structure that differ in one element is "
+    "the sum of the changes of its protected coordinates, each divided by the alpha of its group (protection.groups): "
+    "a number that others are ratios to counts with each of them, unless all move together. Structure is what noise "
+    "never changes: the topology, which numbers there are (not zero, not infinite), their signs, which numbers of an "
+    "element are equal, and breakpoints of piecewise costs as shares of pmax to two decimals. Nobody can change their "
+    "odds between the two by more than exp(epsilon*d)."
 )
 WORDS = {
     words.name: words

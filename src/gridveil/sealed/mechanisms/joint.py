@@ -17,18 +17,23 @@ from gridveil.sealed.split import Sealed
 from gridveil.wall.draw import Drawn, Moving, NoisyLines
 from gridveil.wall.numbers import Table, decode, encode, logs, orderly, rebuilt
 from gridveil.wall.protection import PLACE, Group, Protection
+from gridveil.wall.shares import at_shares, on_shares, shares, takes_shares
 from gridveil.wall.tables import line_structure, table
 
 
 def perturb(network: Sealed, protection: Protection, epsilon: float, noise: Noise) -> Drawn:
-    """Draw every protected coordinate once; what is not protected is as it is."""
-    truth = network._open()
+    """Draw every protected coordinate once; what is not protected is as it is. Piecewise costs bend at their public
+    shares of the pmax that is drawn."""
+    truth = on_shares(network._open(), protection)
     made, found = table(truth, protection), logs(truth)
     alpha = made.alpha(protection)
     # in units of α the distance of adjacent networks is 1, whatever their groups
     outcome = noise.laplace(encode(made, found) / alpha, 1.0, epsilon)
     world = rebuilt(made, decode(made, alpha * outcome, found), truth)
-    return Drawn(orderly(world.grid, made), noisy_lines(world, made, protection, epsilon), outcome)
+    grid = orderly(world.grid, made)
+    if takes_shares(protection):
+        grid = at_shares(grid, shares(truth.grid))
+    return Drawn(grid, noisy_lines(world, made, protection, epsilon), outcome)
 
 
 def noisy_lines(world: Network, made: Table, protection: Protection, epsilon: float) -> NoisyLines:
