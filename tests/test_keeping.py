@@ -347,7 +347,7 @@ HANGS = """
 import os, sys
 from pathlib import Path
 from gridveil.errors import GridVeilError
-from gridveil.casefile.find import load
+from gridveil.formats.find import load
 from gridveil.privacy.ledger import Ledger
 from gridveil.publish.elements import read_same_as
 what, path = sys.argv[1], Path(sys.argv[2])

@@ -120,8 +120,8 @@ def _version(name: str) -> str | None:
 
 def _solver() -> Finding:
     from gridveil.api import solve_opf
-    from gridveil.casefile.find import load
     from gridveil.cases import path
+    from gridveil.formats.find import load
     from gridveil.nlp.ipopt_library import find_library
     from gridveil.nlp.solver import SolverOptions
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def info(case: CaseArgument, as_json: JsonOption = False) -> None:
     """Count what is in CASE: elements, voltage levels, kinds of lines, quirks and how they are read."""
     with reporting(as_json):
-        from gridveil.casefile.find import read_case
+        from gridveil.formats.find import read_case
 
         tables = read_case(case)
         record = _record(tables)

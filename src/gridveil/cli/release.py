@@ -150,11 +150,11 @@ def release(
 ) -> None:
     """Release CASE: charge the ledger, draw once, repair behind the wall, certify, write the bundle."""
     with reporting(as_json):
-        from gridveil.casefile.find import read_case
         from gridveil.casefile.profile import read_profile
         from gridveil.cli import release_table
         from gridveil.cli.dry_run import print_dry_run
         from gridveil.cli.spending import ask, open_ledger, stages
+        from gridveil.formats.find import read_case
         from gridveil.publish import bundle, pipeline
         from gridveil.publish.elements import read_same_as
         from gridveil.publish.plan import Plan
