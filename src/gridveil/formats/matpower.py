@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from gridveil.casefile.case import Case
@@ -15,9 +16,20 @@ def read_m(path: Path, data: Data) -> Imported:
     """Rows have no ids there: circuits and units count from 1 in the file's order."""
     assert isinstance(data, bytes)
     case = read_bytes(path, data)
-    return Imported(case, numbered(case))
+    return Imported(case, replace(numbered(case), bus_names=bus_names(case)))
 
 
 def write_m(case: Case, identity: Identity) -> bytes:
     """The text; ids have no place in it."""
-    return to_text(case).encode()
+    extras = {name: value for name, value in case.extras.items() if name != "bus_name"}
+    if identity.bus_names is not None:
+        extras["bus_name"] = tuple((name,) for name in identity.bus_names)
+    return to_text(replace(case, extras=extras)).encode()
+
+
+def bus_names(case: Case) -> tuple[str, ...] | None:
+    """The names of buses that a case has, a text for each."""
+    names = case.extras.get("bus_name")
+    if not isinstance(names, tuple) or len(names) != len(case.bus):
+        return None
+    return tuple(str(row[0]) if row else "" for row in names)

@@ -10,7 +10,8 @@ _LOAD = (
     "ibus", "loadid", "stat", "area", "zone", "pl", "ql", "ip", "iq", "yp", "yq", "owner", "scale", "intrpt",
     "dgenp", "dgenq", "dgenm", "loadtype",
 )  # fmt: skip
-_SHUNT = ("ibus", "shntid", "stat", "gl", "bl", "name")
+_LOAD_UP_TO = {32: 13, 33: 14, 34: 17, 35: 18}
+_SHUNT = ("ibus", "shntid", "stat", "gl", "bl")
 _UNIT = (
     "ibus", "machid", "pg", "qg", "qt", "qb", "vs", "ireg", "mbase", "zr", "zx", "rt", "xt", "gtap", "stat", "rmpct",
     "pt", "pb", *_OWNERS, "wmod", "wpf",
@@ -44,14 +45,14 @@ def _winding(n: int, revision: int) -> tuple[str, ...]:
 
 def transformer_records(revision: int) -> tuple[tuple[str, ...], ...]:
     """The fields of the five lines of a 3-winding transformer; one with two windings has four."""
-    return (_HEAD, _IMPEDANCE, *(_winding(n, revision) for n in (1, 2, 3)))
+    return (_HEAD if revision == 35 else _HEAD[:-1], _IMPEDANCE, *(_winding(n, revision) for n in (1, 2, 3)))
 
 
 def fields(section: str, revision: int) -> dict[str, int]:
     """Field -> its place in a record of one line."""
     names: dict[str, tuple[str, ...]] = {
         "bus": _BUS if revision >= 33 else _BUS[:9],
-        "load": _LOAD,
+        "load": _LOAD[: _LOAD_UP_TO[revision]],
         "fixshunt": _SHUNT,
         "generator": _UNIT_35 if revision == 35 else _UNIT,
         "acline": _LINE_34 if revision >= 34 else _LINE,

@@ -1,4 +1,4 @@
-"""One kind of PSS/E record as columns by name, whether it came from RAW (cells of text by position) or from RAWX (values).
+"""One kind of PSS/E record as columns by name, be it from RAW (cells of text by position) or from RAWX (values).
 
 Names are those of RAWX. A message names the field and the line or record, and never shows what stands there.
 """

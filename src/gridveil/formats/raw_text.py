@@ -1,5 +1,5 @@
-"""The text of a RAW file -> its header and tables of cells. Free format as PSS/E reads it: commas between cells (or blanks
-where a line has none), text in quotes, `/` begins a comment, a record 0 ends a section, Q ends the file."""
+"""The text of a RAW file -> its header and tables of cells. Free format as PSS/E reads it: commas between cells, or
+blanks where a line has none; text in quotes; `/` begins a comment, a record 0 ends a section, Q ends the file."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""PSS/E transformers -> rows of MATPOWER's branch table: every code of voltages (CW), impedances (CZ) and magnetising (CM).
+"""PSS/E transformers -> rows of MATPOWER's branch table: all codes of voltage (CW), impedance (CZ), magnetising (CM).
 
-A winding is an ideal tap t at its bus; the impedance stands between the taps, in per unit of the system base. MATPOWER has
-one tap, at the `from` end: t1/t2, with the impedance seen from the `to` bus, t2²·z. Three windings make a star with a bus of
-its own; each of them is a branch from its bus to the star.
+A winding is an ideal tap t at its bus; the impedance stands between the taps, in per unit of the system base. MATPOWER
+has one tap, at the `from` end: t1/t2, with the impedance seen from the `to` bus, t2²·z. Three windings make a star with
+a bus of its own; each of them is a branch from its bus to the star.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ class Stars:
 def three_windings(table: Table, network: Network, in_use: BoolArray) -> Stars:
     """Transformers of three windings that are in service.
 
-    Stars are numbered in the order of buses and ids above the largest number of a bus `in_use`: neither the order of the
-    file nor what is out of service in it moves them.
+    Stars are numbered in the order of buses and ids, above the largest number of a bus `in_use`: neither the order of
+    the file nor what is out of service in it moves them.
     """
     table = table.only(table.code("stat", 1, (0, 1, 2, 3, 4)) != 0)
     ends = [network.rows(table, field) for field in ("ibus", "jbus", "kbus")]

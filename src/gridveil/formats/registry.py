@@ -46,9 +46,12 @@ class Format:
         return cast("Writer", _named(self.writer))
 
 
-_RAW_LOSES = ("costs", "angle limits", "reference without unit")
+_RAW_LOSES = (
+    "extra columns", "reactive costs", "startup costs", "costs", "angle limits", "infinite limits",
+    "transformer charging", "long ids", "long names",
+)  # fmt: skip
 FORMATS = (
-    Format("m", "a MATPOWER case", (".m",), ("m",), "matpower:read_m", "matpower:write_m"),
+    Format("m", "a MATPOWER case", (".m",), ("m",), "matpower:read_m", "matpower:write_m", ("ids",)),
     Format("psse33", "PSS/E RAW 33", (".raw",), ("raw",), "raw_read:read_raw", "raw_write:write_raw33", _RAW_LOSES),
     Format("psse35", "PSS/E RAW 35", (".raw",), ("raw",), "raw_read:read_raw", "raw_write:write_raw35", _RAW_LOSES),
     Format("rawx", "PSS/E RAWX", (".rawx", ".json"), ("json rawx",), "rawx:read_rawx", "rawx:write_rawx", _RAW_LOSES),
