@@ -25,6 +25,7 @@ from gridveil.formats.raw_transformers import (
     three_windings,
     two_windings,
 )
+from gridveil.formats.words import counted
 
 _NOWHERE: tuple[IntArray, FloatArray] = (np.zeros(0, np.int64), np.zeros((0, 2)))
 
@@ -130,12 +131,14 @@ def _loads(table: Table, network: Network, notes: list[str], bus: FloatArray) ->
     admittance = np.stack([table.number("yp"), table.number("yq")], axis=1)
     count = int(np.count_nonzero(live & np.any(admittance != 0, axis=1)))
     if count:
-        notes.append(f"{count} loads have parts of constant admittance: they became shunts of their buses")
+        notes.append(f"constant admittances in {counted(count, 'load')}: they became shunts of their buses")
         _add(bus, (c.GS, c.BS), row[live], admittance[live])
     power = np.stack([table.number("pl"), table.number("ql")], axis=1)
     local = table.whole("dgenm") == 1
     if np.any(live & local):
-        notes.append(f"{np.count_nonzero(live & local)} loads have generation behind them: it was taken off the load")
+        notes.append(
+            f"generation behind {counted(int(np.count_nonzero(live & local)), 'load')}: it was taken off the load"
+        )
         power = power - local[:, None] * np.stack([table.number("dgenp"), table.number("dgenq")], axis=1)
     return row[live], power[live]
 
@@ -151,7 +154,7 @@ def _switched_shunts(table: Table, network: Network, notes: list[str]) -> tuple[
     row = network.rows(table, "ibus")
     live = table.code("stat", 1, (0, 1)) == 1
     if np.any(live):
-        notes.append(f"{np.count_nonzero(live)} switched shunts were fixed at their initial susceptance")
+        notes.append(f"{counted(int(np.count_nonzero(live)), 'switched shunt')}: fixed at the initial susceptance")
     susceptance = table.number("binit")
     return row[live], np.stack([np.zeros(len(table)), susceptance], axis=1)[live]
 
@@ -168,7 +171,8 @@ def _units(table: Table, network: Network, notes: list[str]) -> tuple[FloatArray
     gen[:, c.GEN_STATUS] = table.code("stat", 1, (0, 1))
     following = (gen[:, c.GEN_STATUS] == 1) & np.isin(table.whole("wmod"), (2, 3))
     if np.any(following):
-        notes.append(f"{np.count_nonzero(following)} units follow a power factor (WMOD 2, 3): the box of limits holds")
+        count = int(np.count_nonzero(following))
+        notes.append(f"{counted(count, 'unit')} with a power factor to follow (WMOD 2, 3): the box of limits holds")
     return gen, table.text("machid", "1")
 
 
@@ -202,7 +206,8 @@ def _switches(table: Table | None, network: Network, notes: list[str]) -> Branch
         rows[:, column] = table.number(field)
     rows[:, c.BRANCH_STATUS] = closed = table.code("stat", 1, (0, 1)) == 1
     if np.any(closed):
-        notes.append(f"{np.count_nonzero(closed)} closed switching devices became branches of their small reactance")
+        count = int(np.count_nonzero(closed))
+        notes.append(f"{counted(count, 'closed switching device')}: read as branches of small reactance")
     return Branches(rows, table.text("ckt", "1"), tuple((table, at) for at in range(len(table))), *_NOWHERE)
 
 
@@ -219,9 +224,10 @@ def _tell(tables: Mapping[str, Table], stars: Stars, notes: list[str]) -> None:
     if len(stars.number):
         low, high = STAR_LIMITS
         notes.append(
-            f"{len(stars.number)} transformers of three windings became stars: buses "
-            f"{stars.number.min()} to {stars.number.max()}, with voltages from {low:g} to {high:g} p.u."
+            f"{counted(len(stars.number), 'transformer')} of three windings: stars with buses of their own, "
+            f"{stars.number.min()} to {stars.number.max()}, at {low:g} to {high:g} p.u."
         )
     out: BoolArray = (tables["transformer"].whole("kbus") != 0) & (tables["transformer"].whole("stat", 1) == 0)
     if np.any(out):
-        notes.append(f"{np.count_nonzero(out)} transformers of three windings are out of service and were left out")
+        count = int(np.count_nonzero(out))
+        notes.append(f"{counted(count, 'transformer')} of three windings out of service: left out")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gridveil.formats.raw_table import Table
+from gridveil.formats.words import counted
 
 _DEVICES = (
     (
@@ -31,11 +32,13 @@ def refuse_what_is_not_modelled(tables: Mapping[str, Table], notes: list[str]) -
         if table is None or len(table) == 0:
             continue
         table.refuse(table.whole(field, 1) != 0, f"{words} is in service, and this model has none", advice)
-        notes.append(f"{len(table)} records of {words.split(' ', 1)[1]}s are out of service and were left out")
+        notes.append(f"{counted(len(table), words.split(' ', 1)[1])} out of service: left out")
     groups = tables.get("msline")
     if groups is not None and len(groups):
-        notes.append(f"{len(groups)} lines of several sections are read section by section, each a branch")
+        notes.append(f"{counted(len(groups), 'line')} of several sections: each section is a branch")
     lines = tables["acline"]
     ties = [name[:1] in ("@", "*") for name in lines.text("ckt", "1")]
     if any(ties):
-        notes.append(f"{np.count_nonzero(ties)} branches are breakers or switches (@, *): read as small reactances")
+        notes.append(
+            f"{counted(int(np.count_nonzero(ties)), 'breaker or switch', 'breakers or switches')} (@, *): read as branches"
+        )
