@@ -340,9 +340,9 @@ def _directory(count: int, *, stated: int | None = None, larger: bool = False) -
 
 @pytest.mark.parametrize(
     "data",
-    [_directory(7), _directory(30_000), _directory(30_000, stated=3), _directory(30_000, stated=3, larger=True),
+    [_directory(len(bundle.FILES) + 1), _directory(30_000), _directory(30_000, stated=3), _directory(30_000, stated=3, larger=True),
      _directory(30_000)[:-2] + b"\3\0abc"],
-    ids=["seven", "many", "unsaid", "in a second record", "with a comment"],
+    ids=["one more", "many", "unsaid", "in a second record", "with a comment"],
 )  # fmt: skip
 def test_lists_of_members_are_not_read_whole(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zipfile.ZipFile, "__init__", lambda *_: pytest.fail("read"))
@@ -455,10 +455,10 @@ def test_manifests_that_cannot_be_read(tmp_path: Path, made: Release, text: byte
 
 def test_formats_say_who_reads_them(tmp_path: Path, made: Release) -> None:
     target = made.write(tmp_path / "out")
-    (target / "manifest.json").write_text('{"format": "gridveil-release-7", "more": [1, 2]}')
+    (target / "manifest.json").write_text('{"format": "gridveil-release-8", "more": [1, 2]}')
     with pytest.raises(OtherFormat, match="install the newest"):
         gv.verify(target)
-    (target / "manifest.json").write_text('{"format": "gridveil-release-7", "software": {"gridveil": "\\u001b[31m"}}')
+    (target / "manifest.json").write_text('{"format": "gridveil-release-8", "software": {"gridveil": "\\u001b[31m"}}')
     with pytest.raises(OtherFormat, match="install the newest"):
         gv.verify(target)
 

@@ -67,11 +67,12 @@ def checked(
     if not 1 / LARGEST_BASE <= case.base_mva <= LARGEST_BASE:
         raise CaseFileError(path, None, "the system base is not a positive number of MVA", "give it, such as 100")
     check_case(case, where)
-    _check_identity(where)
+    check_identity(where)
     return case
 
 
-def _check_identity(where: Records) -> None:
+def check_identity(where: Records) -> None:
+    """No two branches between two buses, and no two units of a bus, have one id."""
     case, identity = where.case, where.identity
     if len(identity.circuit) != len(case.branch) or len(identity.machine) != len(case.gen):
         raise AssertionError("an identity names every branch and every unit")

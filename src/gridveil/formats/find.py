@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gridveil import cases
 from gridveil.casefile.case import Case
+from gridveil.casefile.labels import Labels, labelled
 from gridveil.casefile.to_network import to_network
 from gridveil.formats.imported import Imported
 from gridveil.formats.read import read_any
@@ -14,7 +15,15 @@ from gridveil.grid import Network
 
 def read_case(case: str | Path) -> Case:
     """Read a case file of any format, or a shipped case by its name."""
-    return import_case(case).case
+    return named_case(import_case(case))
+
+
+def named_case(found: Imported) -> Case:
+    """The case with names and ids in its fields, as a `.m` file has them."""
+    if found.case.source.lower().endswith(".m"):
+        return found.case
+    identity = found.identity
+    return labelled(found.case, Labels(identity.bus_names, identity.circuit, identity.machine))
 
 
 def import_case(

@@ -22,12 +22,13 @@ class Identity:
 @dataclass(frozen=True, eq=False)
 class Imported:
     """A case with its identity. `notes` say what is unusual and how it was read, `losses` what the format has and the
-    case has not, or the other way round: a sentence each."""
+    case has not, or the other way round: a sentence each. `invented_cost` is the price of units without a cost."""
 
     case: Case
     identity: Identity
     notes: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
+    invented_cost: float | None = None
 
 
 def numbered(case: Case) -> Identity:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,25 +38,38 @@ def lend(
     """A case with what is lent to it. Files beside the case serve where it has nothing of its own; options always."""
     if missing_cost is not None and not (math.isfinite(missing_cost) and abs(missing_cost) < 1e100):
         raise GridVeilError("--missing-cost is not a number; give a price per MWh, such as 20")
-    beside = path.with_suffix(COSTS)
-    if costs is None and len(found.case.gencost) == 0 and beside.is_file():
-        costs = beside
+    if costs is None and len(found.case.gencost) == 0:
+        costs = _beside(path, COSTS)
     if costs is not None or (missing_cost is not None and len(found.case.gencost) == 0):
         found = _with_costs(found, None if costs is None else Path(costs), missing_cost)
-    beside = path.with_suffix(LIMITS)
-    if limits is None and beside.is_file() and path.suffix.lower() != ".m":
-        limits = beside
+    if limits is None and path.suffix.lower() != ".m":
+        limits = _beside(path, LIMITS)
     if limits is not None:
         file = Path(limits)
         found = lend_limits(found, file, regular_bytes(file, "give a CSV file of limits"))
     return found
 
 
-def _with_costs(found: Imported, file: Path | None, missing_cost: float | None) -> Imported:
+def lend_bytes(found: Imported, costs: bytes | None, limits: bytes | None) -> Imported:
+    """The same of CSV files that were read before."""
+    if costs is not None:
+        found = _with_costs(found, Path(f"released{COSTS}"), None, costs)
+    return found if limits is None else lend_limits(found, Path(f"released{LIMITS}"), limits)
+
+
+def _beside(path: Path, ending: str) -> Path | None:
+    """NAME.costs.csv beside NAME.raw, or beside NAME.psse33.raw."""
+    for name in (path.with_suffix("").name, path.name.split(".")[0]):
+        if name and os.path.isfile(file := path.with_name(name + ending)):
+            return file
+    return None
+
+
+def _with_costs(found: Imported, file: Path | None, missing_cost: float | None, data: bytes | None = None) -> Imported:
     case, notes = found.case, list(found.notes)
     lent: dict[Key, list[float]] = {}
     if file is not None:
-        lent, said = _read_costs(file, found)
+        lent, said = _read_costs(file, found, data)
         notes += said
     keys = _keys(case, found.identity.machine)
     without = [key for key, live in zip(keys, generators_in_service(case), strict=True) if live and key not in lent]
@@ -70,7 +84,8 @@ def _with_costs(found: Imported, file: Path | None, missing_cost: float | None) 
     invented = [c.POLYNOMIAL, 0.0, 0.0, 3.0, 0.0, missing_cost or 0.0, 0.0]
     case = replace(case, gencost=padded([lent.get(key, invented) for key in keys]))
     checked(file or Path("--missing-cost"), case, found.identity)
-    return replace(found, case=case, notes=tuple(notes), losses=tuple(one for one in found.losses if one != NO_COSTS))
+    losses = tuple(one for one in found.losses if one != NO_COSTS)
+    return replace(found, case=case, notes=tuple(notes), losses=losses, invented_cost=missing_cost if without else None)
 
 
 NO_COSTS = "the format has no generator costs: every dispatch costs 0 until costs are lent (--costs)"
@@ -87,11 +102,11 @@ def _keys(case: Case, machine: tuple[str, ...]) -> list[Key]:
     return list(zip(buses, machine, strict=True))
 
 
-def _read_costs(file: Path, found: Imported) -> tuple[dict[Key, list[float]], list[str]]:
+def _read_costs(file: Path, found: Imported, data: bytes | None) -> tuple[dict[Key, list[float]], list[str]]:
     """Rows of gencost by unit, and what there is to say."""
     if file.suffix.lower() == ".rop":
         raise CaseFileError(file, None, "PSS/E cost files (ROP) are not read", f"write a CSV: {','.join(POLYNOMIAL)}")
-    data = regular_bytes(file, "give a CSV file of costs, or a .m file with gencost")
+    data = regular_bytes(file, "give a CSV file of costs, or a .m file with gencost") if data is None else data
     keys = set(_keys(found.case, found.identity.machine))
     if file.suffix.lower() == ".m":
         return _of_matpower(file, read_bytes(file, data), keys)

@@ -13,6 +13,7 @@ import numpy as np
 
 from gridveil.casefile import columns as c
 from gridveil.casefile.case import Case
+from gridveil.casefile.labels import IDS, NAMES
 from gridveil.casefile.service import branches_in_service, bus_rows
 from gridveil.formats.imported import Identity, Imported, numbered
 from gridveil.formats.words import counted
@@ -120,7 +121,7 @@ def _extra_columns(found: Imported) -> tuple[Imported, str | None]:
         said.append("the solved flows of branches")
     if np.any(np.nan_to_num(bus[:, 13:]) != 0):
         said.append("columns of buses beyond the 13th")
-    said += [f"the field {name}" for name in case.extras if name != "bus_name"]
+    said += [f"the field {name}" for name in case.extras if name not in (*NAMES, *IDS)]
     units = np.zeros((len(gen), 21))
     if len(gen):
         units[:, :10] = gen[:, :10]
@@ -179,4 +180,3 @@ _LOSSES: dict[str, Callable[[Imported], tuple[Imported, str | None]]] = {
     "bus names": _bus_names,
     "long names": _long_names,
 }
-NAMES = tuple(_LOSSES)

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from gridveil.casefile.case import Case
+from gridveil.casefile.labels import Labels, labelled, labels
 from gridveil.casefile.read import read_bytes
 from gridveil.casefile.write import to_text
+from gridveil.formats.checked import Records, check_identity
 from gridveil.formats.imported import Identity, Imported, numbered
 from gridveil.formats.registry import Data
 
 
 def read_m(path: Path, data: Data) -> Imported:
-    """Rows have no ids there: circuits and units count from 1 in the file's order."""
+    """Rows without ids (fields branch_id and gen_id): circuits and units count from 1 in the file's order."""
     assert isinstance(data, bytes)
     case = read_bytes(path, data)
-    return Imported(case, replace(numbered(case), bus_names=bus_names(case)))
+    known, plain = labels(case), numbered(case)
+    identity = Identity(known.branch_id or plain.circuit, known.gen_id or plain.machine, known.bus_name)
+    check_identity(Records(path, case, identity))
+    return Imported(case, identity)
 
 
 def write_m(case: Case, identity: Identity) -> bytes:
-    """The text; ids have no place in it."""
-    extras = {name: value for name, value in case.extras.items() if name != "bus_name"}
-    if identity.bus_names is not None:
-        extras["bus_name"] = tuple((name,) for name in identity.bus_names)
-    return to_text(replace(case, extras=extras)).encode()
-
-
-def bus_names(case: Case) -> tuple[str, ...] | None:
-    """The names of buses that a case has, a text for each."""
-    names = case.extras.get("bus_name")
-    if not isinstance(names, tuple) or len(names) != len(case.bus):
-        return None
-    return tuple(str(row[0]) if row else "" for row in names)
+    """The text, with names and ids as fields of their own where they say more than the order of rows."""
+    plain = numbered(case)
+    ids = (identity.circuit, identity.machine) != (plain.circuit, plain.machine)
+    given = Labels(identity.bus_names, *((identity.circuit, identity.machine) if ids else (None, None)))
+    return to_text(labelled(case, given)).encode()

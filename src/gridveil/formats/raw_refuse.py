@@ -39,6 +39,5 @@ def refuse_what_is_not_modelled(tables: Mapping[str, Table], notes: list[str]) -
     lines = tables["acline"]
     ties = [name[:1] in ("@", "*") for name in lines.text("ckt", "1")]
     if any(ties):
-        notes.append(
-            f"{counted(int(np.count_nonzero(ties)), 'breaker or switch', 'breakers or switches')} (@, *): read as branches"
-        )
+        count = counted(int(np.count_nonzero(ties)), "breaker or switch", "breakers or switches")
+        notes.append(f"{count} (@, *): read as branches")

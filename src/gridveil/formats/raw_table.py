@@ -82,7 +82,8 @@ class Table:
         """A field that has one of a few values."""
         values = self.whole(field, default)
         words = ", ".join(map(str, allowed))
-        self.refuse(~np.isin(values, allowed), f"{field} of {self.name} is none of {words}", "correct it")
+        known = np.logical_or.reduce([values == one for one in allowed])
+        self.refuse(~known, f"{field} of {self.name} is none of {words}", "correct it")
         return values
 
     def text(self, field: str, default: str = "") -> tuple[str, ...]:

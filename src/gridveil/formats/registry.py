@@ -51,7 +51,7 @@ _RAW_LOSES = (
     "transformer charging", "long ids", "long names",
 )  # fmt: skip
 FORMATS = (
-    Format("m", "a MATPOWER case", (".m",), ("m",), "matpower:read_m", "matpower:write_m", ("ids",)),
+    Format("m", "a MATPOWER case", (".m",), ("m",), "matpower:read_m", "matpower:write_m"),
     Format("psse33", "PSS/E RAW 33", (".raw",), ("raw",), "raw_read:read_raw", "raw_write:write_raw33", _RAW_LOSES),
     Format("psse35", "PSS/E RAW 35", (".raw",), ("raw",), "raw_read:read_raw", "raw_write:write_raw35", _RAW_LOSES),
     Format("rawx", "PSS/E RAWX", (".rawx", ".json"), ("json rawx",), "rawx:read_rawx", "rawx:write_rawx", _RAW_LOSES),
@@ -77,6 +77,14 @@ FORMATS = (
 BY_NAME = {one.name: one for one in FORMATS}
 WRITABLE = tuple(one.name for one in FORMATS if one.writer)
 READABLE = tuple(one.name for one in FORMATS if one.reader)
+TRANSLATIONS = {
+    "psse33": "released.psse33.raw", "psse35": "released.psse35.raw", "rawx": "released.rawx", "mat": "released.mat",
+    "powermodels": "released.powermodels.json", "egret": "released.egret.json",
+    "pandapower": "released.pandapower.json", "pypsa": "released.pypsa.zip",
+}  # fmt: skip
+"""Formats of a release beside `released.m`, and the names of their files in a bundle."""
+BESIDE = {".costs.csv": "released.costs.csv", ".limits.csv": "released.limits.csv"}
+"""Ends of the names of files with costs and limits -> their names in a bundle."""
 REFUSED = {
     ".uct": "UCTE files hold too little of a network to be read rightly",
     ".rop": "PSS/E cost files (ROP) are not read",

@@ -104,12 +104,12 @@ def release(
         purse.keep(pack(kept_draw(drawn, plan, profile=profile is not None, factors=factors)))
         totals = asking.totals()
         # ════════ wall: below, the secret is seen by `asking` alone, whose answers are paid for and noised ════════
-        names = network.bus_names if plan.keep_names else None
+        kept = network.labels.kept(names=plan.keep_names, ids=plan.keep_ids)
         if plan.joint:
-            public = joint_world(drawn, plan, facts + totals, profile, horizon, factors, used, names)
+            public = joint_world(drawn, plan, facts + totals, profile, horizon, factors, used, kept)
             plates = merits(public.facts)
         else:
-            public = Public(grid, plan, profile, horizon, used, names, drawn.lines, facts)
+            public = Public(grid, plan, profile, horizon, used, kept, drawn.lines, facts)
         begun = shop.begin(public.grid, public.noisy, plan.fidelity, partial(_so_far, progress))
         public, result = repaired(public, begun, plates, partial(asking.cost, plates), progress)
         progress("certifying what is written")

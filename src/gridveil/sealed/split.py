@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from gridveil.casefile import Case
+from gridveil.casefile.labels import Labels, labels
 from gridveil.casefile.to_network import to_network
 from gridveil.errors import WallBreach
 from gridveil.grid import Grid, LineKind, LineParameters, Network
@@ -34,14 +35,12 @@ class SecretLines:
 
 
 class SecretNetwork:
-    """A sealed network: its public grid, its secret lines, the names of its buses if it has any, and its own."""
+    """A sealed network: its public grid, its secret lines, names and ids of its elements if it has any, and its own."""
 
-    def __init__(
-        self, grid: Grid, lines: SecretLines, bus_names: tuple[str, ...] | None = None, name: str = ""
-    ) -> None:
+    def __init__(self, grid: Grid, lines: SecretLines, labels: Labels | None = None, name: str = "") -> None:
         self.grid = grid
         self.lines = lines
-        self.bus_names = bus_names
+        self.labels = labels or Labels()
         self.name = name
 
     def _open(self) -> Network:
@@ -56,10 +55,6 @@ class SecretNetwork:
 def split(case: Case | Network) -> SecretNetwork:
     """Seal a case."""
     network = case if isinstance(case, Network) else to_network(case)
-    names: tuple[str, ...] | None = None
-    if isinstance(case, Case):
-        cell = case.extras.get("bus_name")
-        if isinstance(cell, tuple) and len(cell) == network.grid.n_bus == len(case.bus):
-            names = tuple(str(row[0]) for row in cell)
-    name = case.name if isinstance(case, Case) else ""
-    return SecretNetwork(network.grid, SecretLines(network.lines), names, name)
+    if not isinstance(case, Case):
+        return SecretNetwork(network.grid, SecretLines(network.lines))
+    return SecretNetwork(network.grid, SecretLines(network.lines), labels(case, live=True), case.name)
