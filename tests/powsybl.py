@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,7 @@ class Powsybl:
     """What pypowsybl makes of a file, in per unit of the file's base."""
 
     def __init__(self, path: Path, base: float) -> None:
-        import pypowsybl.network as networks
-
-        self.network: Any = networks.load(str(path))
+        self.network: Any = import_module("pypowsybl.network").load(str(path))
         self.network.per_unit = True
         self.network.nominal_apparent_power = base
         found = self.network.get_bus_breaker_view_buses().index

@@ -96,7 +96,11 @@ def _buses(table: Table, notes: list[str]) -> tuple[FloatArray, tuple[str, ...]]
         (c.BUS_TYPE, "ide", 1.0), (6, "area", 1.0), (c.VM, "vm", 1.0), (c.VA, "va", 0.0), (c.BASE_KV, "baskv", 0.0),
         (10, "zone", 1.0), (c.VMAX, "nvhi", 1.1), (c.VMIN, "nvlo", 0.9),
     )  # fmt: skip
-    bus[:, c.BUS_NUMBER] = table.whole("ibus")
+    bus[:, c.BUS_NUMBER] = number = table.whole("ibus")
+    _, first = np.unique(number, return_index=True)
+    again = np.ones(len(number), dtype=bool)
+    again[first] = False
+    table.refuse(again, "this bus number stands twice in the bus data", "give every bus its own number")
     for column, field, default in columns:
         bus[:, column] = table.number(field, default)
     if len(table) and not table.has("nvhi"):

@@ -48,7 +48,9 @@ def _read(path: Path, form: Format | None) -> Imported:
             path, None, f"it should be {form.words}, and its content is {recognise.WORDS[kind]}",
             "correct its extension, or say what it is with --from",
         )  # fmt: skip
-    return form.read()(path, archive_files(path, data) if kind == "zip" else data)
+    if kind == "zip":
+        data = archive_files(path, data)
+    return form.read()(path, data)
 
 
 def _by_content(path: Path, data: bytes, kind: str | None) -> Format:
