@@ -167,7 +167,10 @@ def _impedance(table: Table, pair: str, network: Network) -> tuple[FloatArray, F
 
 
 def _magnetising(table: Table, network: Network) -> FloatArray:
-    """The shunt at the first winding's bus, MW and Mvar at nominal voltage."""
+    """The shunt at the first winding's bus, MW and Mvar at the bus's base voltage.
+
+    In watts and per unit of the winding (CM 2) it is what flows at the winding's nominal voltage.
+    """
     code = table.code("cm", 1, (1, 2))
     first, second = table.number("mag1"), table.number("mag2")
     base = table.number("sbase1_2", network.base)
@@ -175,8 +178,11 @@ def _magnetising(table: Table, network: Network) -> FloatArray:
     size = second * np.where(base == 0, network.base, base)
     square = size * size - losses * losses
     table.refuse((code == 2) & (square < 0), "the no-load losses are larger than the current (CM is 2)", "correct them")
-    g = np.where(code == 1, first * network.base, losses)
-    b = np.where(code == 1, second * network.base, -np.sqrt(np.maximum(square, 0)))
+    base_kv, nominal = network.base_kv[network.rows(table, "ibus")], table.number("nomv1")
+    other = (nominal > 0) & (base_kv > 0)
+    scale = np.where(other, (base_kv / np.where(other, nominal, 1.0)) ** 2, 1.0)
+    g = np.where(code == 1, first * network.base, losses * scale)
+    b = np.where(code == 1, second * network.base, -np.sqrt(np.maximum(square, 0)) * scale)
     return np.stack([g, b], axis=1)
 
 
