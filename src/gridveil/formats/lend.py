@@ -19,6 +19,7 @@ from gridveil.formats.checked import checked
 from gridveil.formats.imported import Imported
 from gridveil.formats.lend_limits import lend_limits
 from gridveil.formats.sections import Row, read_rows
+from gridveil.formats.words import counted
 from gridveil.regular import regular_bytes
 
 POLYNOMIAL = ("bus", "id", "c2", "c1", "c0")
@@ -76,11 +77,13 @@ def _with_costs(found: Imported, file: Path | None, missing_cost: float | None, 
     if without and missing_cost is None:
         listed = ", ".join(f"{bus}/{name}" for bus, name in without[:_SHOWN]) + ("..." if len(without) > _SHOWN else "")
         raise CaseFileError(
-            file or "--costs", None, f"{len(without)} units in service have no cost (bus/id: {listed})",
+            file or "--costs", None, f"there is no cost of {counted(len(without), 'unit')} in service (bus/id: {listed})",
             "add a row for each, or give all of them one price with --missing-cost",
         )  # fmt: skip
     if without:
-        notes.append(f"{len(without)} units without a cost were given {missing_cost:g} per MWh by --missing-cost")
+        notes.append(
+            f"{counted(len(without), 'unit')} without a cost: given {missing_cost:g} per MWh by --missing-cost"
+        )
     invented = [c.POLYNOMIAL, 0.0, 0.0, 3.0, 0.0, missing_cost or 0.0, 0.0]
     case = replace(case, gencost=padded([lent.get(key, invented) for key in keys]))
     checked(file or Path("--missing-cost"), case, found.identity)
