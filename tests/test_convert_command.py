@@ -29,8 +29,8 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert [Path(one).name for one in made["files"]] == ["x.raw", "x.costs.csv", "x.limits.csv"]
     assert made["format"] == "psse33" and made["buses"] == 14
     assert made["losses"] == [
-        "the generator costs: they are in the file *.costs.csv beside it",
-        "the angle limits of 20 branches: they are in the file *.limits.csv beside it",
+        "the generator costs: beside it, in *.costs.csv",
+        "the angle limits of 20 branches: beside it, in *.limits.csv",
     ]
     back = json.loads(run("convert", str(raw), str(again), "--json").stdout)
     assert back["losses"] == [] and back["format"] == "m"

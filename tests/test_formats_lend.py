@@ -142,19 +142,21 @@ def test_limits_by_key(raw: Path) -> None:
     found = read_any(raw)
     assert found.case.bus[2, [c.VMIN, c.VMAX]].tolist() == [0.95, 1.05]
     assert found.case.branch[0, [c.ANGLE_MIN, c.ANGLE_MAX]].tolist() == [-20, 10]
-    written = limits_csv(found.case, found.identity)
+    written = limits_csv(found.case, found.identity, charging=False)
     assert written == b"from,to,ckt,angmin,angmax\n1,4,1,-20,10\n1,2,1,-30,30\n"
     raw.with_suffix(".limits.csv").unlink()
-    assert limits_csv(read_any(raw).case, found.identity) is None
+    assert limits_csv(read_any(raw).case, found.identity, charging=True) is None
 
 
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
         ("bus,vmin,vmax\n77,0.9,1.1\n", 2, "no such bus"),
-        ("bus,vmin,vmax\n1,0.9,1.1\n1,0.9,1.1\n", 3, "has limits already"),
+        ("bus,vmin,vmax\n1,0.9,1.1\n1,0.9,1.1\n", 3, "stands here already"),
         ("bus,vmin,vmax\n1,1.2,1.1\n", None, "Vmin is above Vmax"),
         ("from,to,ckt,angmin,angmax\n1,4,7,-30,30\n", 2, "no such branch"),
+        ("from,to,ckt,b\n1,4,1,0.1\n", 2, "this is a line"),
+        ("from,to,ckt,b\n1,2,1,0.1\n2,1,1,0.1\n", 3, "stands here already"),
         ("from,to,ckt,angmin,angmax\n1,4,1,30,-30\n", None, "angmin is above angmax (branch 1-4, id 1)"),
     ],
 )

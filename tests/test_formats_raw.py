@@ -14,6 +14,7 @@ from gridveil.formats.compare import differences
 from gridveil.formats.convert import convert
 from gridveil.formats.find import import_case
 from gridveil.formats.imported import Imported
+from gridveil.formats.losses import held
 from gridveil.formats.read import read_any
 from gridveil.formats.registry import by_name
 
@@ -191,7 +192,7 @@ def test_revisions_have_other_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["case3", "case5", "case14", "case30", "case39", "case57", "case118"])
 def test_there_and_back(form: str, name: str, tmp_path: Path) -> None:
-    """With the files of costs and limits beside it, only the charging of transformers is in another place."""
+    """With the files of costs and limits beside it nothing is lost."""
     found = import_case(name)
     made = convert(found, by_name(form))
     path = tmp_path / ("x.rawx" if form == "rawx" else "x.raw")
@@ -202,9 +203,6 @@ def test_there_and_back(form: str, name: str, tmp_path: Path) -> None:
         path.with_suffix(ending).write_bytes(data)
     again = read_any(path)
     assert again.losses == ()
-    branch = made.kept.case.branch.copy()
-    branch[:, 11:13] = found.case.branch[:, 11:13]
-    whole = replace(made.kept, case=replace(made.kept.case, branch=branch, gencost=found.case.gencost))
-    assert differences(whole, again) == ()
+    assert differences(held(found, ["extra columns"]), again) == ()
     before, after = gv.solve_opf(gv.load(found.case)), gv.solve_opf(gv.load(again.case))
     assert abs(before.cost / after.cost - 1) < 1e-9

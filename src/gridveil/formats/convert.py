@@ -10,6 +10,10 @@ from gridveil.formats.lend_write import costs_csv, limits_csv
 from gridveil.formats.losses import held
 from gridveil.formats.registry import Format
 
+IS_BESIDE = ": beside it, in"
+LENT = {"the generator costs": COSTS, "the angle limits": LIMITS, "the charging": LIMITS}
+"""How the sentence of a loss begins -> the file that has what was lost."""
+
 
 @dataclass(frozen=True)
 class Converted:
@@ -26,13 +30,19 @@ def convert(found: Imported, form: Format) -> Converted:
     """The network in a format."""
     write = form.write()
     kept = held(replace(found, losses=()), form.cannot_hold)
-    beside: dict[str, bytes] = {}
-    losses = list(kept.losses)
-    for name, ending, make in (("costs", COSTS, costs_csv), ("angle limits", LIMITS, limits_csv)):
-        if name in form.cannot_hold and (lent := make(found.case, kept.identity)) is not None:
-            beside[ending] = lent
-            said = "the generator costs" if name == "costs" else "the angle limits"
-            losses = [
-                f"{one}: they are in the file *{ending} beside it" if one.startswith(said) else one for one in losses
-            ]
-    return Converted(write(kept.case, kept.identity), beside, kept, tuple(losses))
+    costs = costs_csv(found.case, kept.identity) if "costs" in form.cannot_hold else None
+    limits = None
+    if "angle limits" in form.cannot_hold:
+        limits = limits_csv(found.case, kept.identity, charging="transformer charging" in form.cannot_hold)
+    lent = {COSTS: costs, LIMITS: limits}
+    beside = {ending: data for ending, data in lent.items() if data is not None}
+    losses = tuple(_told(one, beside) for one in kept.losses)
+    return Converted(write(kept.case, kept.identity), beside, kept, losses)
+
+
+def _told(loss: str, beside: dict[str, bytes]) -> str:
+    """A loss, and where it can be found all the same."""
+    for start, ending in LENT.items():
+        if loss.startswith(start) and ending in beside:
+            return f"{loss}{IS_BESIDE} *{ending}"
+    return loss

@@ -76,8 +76,9 @@ def _with_costs(found: Imported, file: Path | None, missing_cost: float | None, 
     without = [key for key, live in zip(keys, generators_in_service(case), strict=True) if live and key not in lent]
     if without and missing_cost is None:
         listed = ", ".join(f"{bus}/{name}" for bus, name in without[:_SHOWN]) + ("..." if len(without) > _SHOWN else "")
+        problem = f"there is no cost of {counted(len(without), 'unit')} in service (bus/id: {listed})"
         raise CaseFileError(
-            file or "--costs", None, f"there is no cost of {counted(len(without), 'unit')} in service (bus/id: {listed})",
+            file or "--costs", None, problem,
             "add a row for each, or give all of them one price with --missing-cost",
         )  # fmt: skip
     if without:

@@ -9,7 +9,7 @@ from gridveil.casefile.case import Case
 from gridveil.casefile.write import number_text
 from gridveil.formats.imported import Identity
 from gridveil.formats.lend import POINTS, POLYNOMIAL
-from gridveil.formats.lend_limits import ANGLES
+from gridveil.formats.lend_limits import ANGLES, CHARGING
 
 
 def costs_csv(case: Case, identity: Identity) -> bytes | None:
@@ -33,14 +33,15 @@ def costs_csv(case: Case, identity: Identity) -> bytes | None:
     return "\n".join([*smooth, *(pieces if len(pieces) > 1 else []), ""]).encode()
 
 
-def limits_csv(case: Case, identity: Identity) -> bytes | None:
-    """The angle limits of branches that have some, or None."""
-    if len(case.branch) == 0 or case.branch.shape[1] <= c.ANGLE_MAX:
-        return None
-    rows = [",".join(ANGLES)]
+def limits_csv(case: Case, identity: Identity, *, charging: bool) -> bytes | None:
+    """The angle limits of branches that have some, and the charging of transformers if that is asked for; or None."""
+    angles, moved = [",".join(ANGLES)], [",".join(CHARGING)]
     for row, name in zip(case.branch.tolist(), identity.circuit, strict=True):
-        low, high = row[c.ANGLE_MIN], row[c.ANGLE_MAX]
-        if (low, high) == (0, 0) or (low <= -360 and high >= 360) or not np.isfinite(low + high):
-            continue
-        rows.append(f"{row[c.FROM]:.0f},{row[c.TO]:.0f},{name},{number_text(low)},{number_text(high)}")
-    return "\n".join([*rows, ""]).encode() if len(rows) > 1 else None
+        key = f"{row[c.FROM]:.0f},{row[c.TO]:.0f},{name}"
+        low, high = row[c.ANGLE_MIN : c.ANGLE_MAX + 1] if len(row) > c.ANGLE_MAX else (-360.0, 360.0)
+        if (low, high) != (0, 0) and not (low <= -360 and high >= 360) and np.isfinite(low + high):
+            angles.append(f"{key},{number_text(low)},{number_text(high)}")
+        if charging and (row[c.RATIO] != 0 or row[c.SHIFT] != 0) and row[c.B] != 0:
+            moved.append(f"{key},{number_text(row[c.B])}")
+    lines = [line for part in (angles, moved) if len(part) > 1 for line in part]
+    return "\n".join([*lines, ""]).encode() if lines else None

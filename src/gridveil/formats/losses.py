@@ -87,9 +87,7 @@ def _transformer_charging(found: Imported) -> tuple[Imported, str | None]:
     count = int(np.count_nonzero(live))
     if count == 0:
         return _with(found, replace(case, branch=branch)), None
-    said = (
-        f"the charging of {counted(count, 'transformer')} as part of them: it became shunts, and ratings leave it out"
-    )
+    said = f"the charging of {counted(count, 'transformer')} within their ratings (as shunts of their ends)"
     return _with(found, replace(case, bus=bus, branch=branch)), said
 
 

@@ -28,6 +28,8 @@ from gridveil.packing import packed
 from gridveil.process.confine import confine
 
 NETWORK = "released.m"
+LENDABLE = ("costs", "angle limits", "transformer charging")
+"""What a format may lack and files beside it have."""
 SMALL = b"""function mpc = small
 mpc.version = '2';
 mpc.baseMVA = 100;
@@ -65,7 +67,7 @@ def _compare(form: Format, made: Converted, found: Imported) -> None:
     faults = differences(made.kept, again)
     if not faults and made.beside:
         again = lend_bytes(again, made.beside.get(COSTS), made.beside.get(LIMITS))
-        rest = tuple(one for one in form.cannot_hold if one not in ("costs", "angle limits"))
+        rest = tuple(one for one in form.cannot_hold if one not in LENDABLE)
         faults = differences(held(found, rest), again)
     if faults:
         raise GridVeilError(f"{form.words} does not hold this network: {'; '.join(faults[:3])}")
