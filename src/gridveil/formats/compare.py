@@ -14,11 +14,13 @@ from gridveil.formats.imported import Imported
 EQUAL = 1e-12
 """Relative: a number that went through a format is itself, or was scaled once."""
 _MOST = 5
+_STATE = {"bus": (c.VM, c.VA), "gen": (c.PG, c.QG), "branch": ()}
 _WIDTHS = {"bus": 13, "gen": 10, "branch": 13}
 
 
-def differences(one: Imported, other: Imported, tolerance: float = EQUAL) -> tuple[str, ...]:
-    """What differs, a sentence each, or nothing. Values are not shown."""
+def differences(one: Imported, other: Imported, tolerance: float = EQUAL, *, state: bool = True) -> tuple[str, ...]:
+    """What differs, a sentence each, or nothing; without `state` voltages and dispatch do not count. Values are not
+    shown."""
     found: list[str] = []
     if not np.isclose(one.case.base_mva, other.case.base_mva, rtol=tolerance, atol=0):
         found.append("the system base differs")
@@ -33,7 +35,10 @@ def differences(one: Imported, other: Imported, tolerance: float = EQUAL) -> tup
             continue
         rows = _table(one.case, table)[[mine[key] for key in common]]
         again = _table(other.case, table)[[theirs[key] for key in common]]
-        for at, column in np.argwhere(~_equal(rows, again, tolerance))[:_MOST].tolist():
+        same = _equal(rows, again, tolerance)
+        if not state:
+            same[:, list(_STATE[table])] = True
+        for at, column in np.argwhere(~same)[:_MOST].tolist():
             found.append(f"{c.column_name(table, column)} of {table} {_name(common[at])} differs")
     return tuple(found) or _cost_differences(one, other, tolerance)
 

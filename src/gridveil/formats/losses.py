@@ -14,7 +14,7 @@ import numpy as np
 from gridveil.casefile import columns as c
 from gridveil.casefile.case import Case
 from gridveil.casefile.labels import IDS, NAMES
-from gridveil.casefile.service import branches_in_service, bus_rows
+from gridveil.casefile.service import branches_in_service, bus_rows, buses_in_service, generators_in_service
 from gridveil.formats.imported import Identity, Imported, numbered
 from gridveil.formats.words import counted
 
@@ -109,6 +109,38 @@ def _infinite(found: Imported) -> tuple[Imported, str | None]:
     return _with(found, replace(case, gen=gen, branch=branch, bus=bus)), said
 
 
+def _out_of_service(found: Imported) -> tuple[Imported, str | None]:
+    """Rows out of service, areas and zones, second ratings and bases of units: nothing that a network needs."""
+    case, identity = found.case, found.identity
+    buses, units, lines = buses_in_service(case), generators_in_service(case), branches_in_service(case)
+    names = identity.bus_names
+    count = sum(int(np.count_nonzero(~live)) for live in (buses, units, lines))
+    said = [counted(count, "row") + " out of service"] if count else []
+    bus, gen, branch = case.bus[buses].copy(), case.gen[units].copy(), case.branch[lines].copy()
+    if np.any(bus[:, [6, 10]] != 1):
+        said.append("areas and zones")
+    bus[:, [6, 10]] = 1
+    if len(branch) and np.any(branch[:, [c.RATE_B, c.RATE_C]]):
+        said.append("second and third ratings")
+    if len(branch):
+        branch[:, [c.RATE_B, c.RATE_C]] = 0
+        branch[np.isinf(branch[:, c.RATE_A]), c.RATE_A] = 0
+    if len(gen) and np.any(gen[:, c.MBASE] != case.base_mva):
+        said.append("bases of units")
+    if len(gen):
+        gen[:, c.MBASE] = case.base_mva
+    cost = case.gencost
+    if len(cost):
+        cost = cost[np.resize(units, len(cost))]
+    case = replace(case, bus=bus, gen=gen, branch=branch, gencost=cost)
+    identity = Identity(
+        tuple(name for name, live in zip(identity.circuit, lines, strict=True) if live),
+        tuple(name for name, live in zip(identity.machine, units, strict=True) if live),
+        None if names is None else tuple(name for name, live in zip(names, buses, strict=True) if live),
+    )
+    return replace(found, case=case, identity=identity), ", ".join(said) or None
+
+
 def _extra_columns(found: Imported) -> tuple[Imported, str | None]:
     """Ramp rates, capability curves, participation; flows and multipliers of a solved case."""
     case, said = found.case, []
@@ -133,6 +165,12 @@ def _extra_columns(found: Imported) -> tuple[Imported, str | None]:
         lines[shifted, c.RATIO] = 1  # a tap of 0 means 1, and beside a shift it is one
     case = replace(case, gen=units, branch=lines, bus=bus[:, :13], extras={})
     return _with(found, case), ", ".join(said) or None
+
+
+def _state(found: Imported) -> tuple[Imported, str | None]:
+    """Voltages, and the dispatch of slack buses and of reactive power: a power flow finds them. What a format has of
+    them is written all the same."""
+    return found, "the solved state, but for set points"
 
 
 def _ids(found: Imported) -> tuple[Imported, str | None]:
@@ -167,12 +205,14 @@ def _long_names(found: Imported) -> tuple[Imported, str | None]:
 
 _LOSSES: dict[str, Callable[[Imported], tuple[Imported, str | None]]] = {
     "costs": _costs,
+    "out of service": _out_of_service,
     "reactive costs": _reactive_costs,
     "startup costs": _startup,
     "angle limits": _angle_limits,
     "transformer charging": _transformer_charging,
     "infinite limits": _infinite,
     "extra columns": _extra_columns,
+    "state": _state,
     "ids": _ids,
     "long ids": _long_ids,
     "bus names": _bus_names,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from gridveil.errors import CaseFileError, GridVeilError
@@ -10,7 +11,7 @@ from gridveil.formats import recognise
 from gridveil.formats.archive import archive_files, folder_files
 from gridveil.formats.imported import Imported
 from gridveil.formats.lend import lend
-from gridveil.formats.registry import FORMATS, REFUSED, Data, Format, by_extension, by_name
+from gridveil.formats.registry import FORMATS, REFUSED, Format, by_extension, by_name
 from gridveil.regular import regular_bytes
 
 MISSING = "check the path, or list shipped cases with 'gridveil cases'"
@@ -33,24 +34,30 @@ def read_any(
 
 def _read(path: Path, form: Format | None) -> Imported:
     if os.path.isdir(path):  # unlike Path.is_dir it says no where the name itself is impossible
-        data: Data = folder_files(path)
-        form = form or by_name("pypsa")
+        files = folder_files(path)
+        form = form or _of_files(files)
         if "folder" not in form.content:
             raise CaseFileError(path, None, f"this is a folder, and {form.words} is one file", "give the file")
-        return form.read()(path, data)
+        return form.read()(path, files)
     if form is None and (why := REFUSED.get(path.suffix.lower())):
         raise CaseFileError(path, None, why, "convert it to PSS/E RAW or MATPOWER with the tool that wrote it")
     data = regular_bytes(path, MISSING)
     kind = recognise.content(data)
-    form = form or _by_content(path, data, kind)
+    named, form = form is not None, form or _by_content(path, data, kind)
     if kind is not None and not any(one.split()[0] == kind for one in form.content):
         raise CaseFileError(
             path, None, f"it should be {form.words}, and its content is {recognise.WORDS[kind]}",
             "correct its extension, or say what it is with --from",
         )  # fmt: skip
     if kind == "zip":
-        data = archive_files(path, data)
+        files = archive_files(path, data)
+        return (form if named else _of_files(files)).read()(path, files)
     return form.read()(path, data)
+
+
+def _of_files(files: Mapping[str, bytes]) -> Format:
+    """The format of a folder or archive: CGMES is XML."""
+    return by_name("cgmes" if any(name.lower().endswith(".xml") for name in files) else "pypsa")
 
 
 def _by_content(path: Path, data: bytes, kind: str | None) -> Format:

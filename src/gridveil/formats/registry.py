@@ -50,29 +50,32 @@ _RAW_LOSES = (
     "extra columns", "reactive costs", "startup costs", "costs", "angle limits", "infinite limits",
     "transformer charging", "long ids", "long names",
 )  # fmt: skip
+_SHOWN = ("out of service", "extra columns", "startup costs")
 FORMATS = (
     Format("m", "a MATPOWER case", (".m",), ("m",), "matpower:read_m", "matpower:write_m"),
     Format("psse33", "PSS/E RAW 33", (".raw",), ("raw",), "raw_read:read_raw", "raw_write:write_raw33", _RAW_LOSES),
     Format("psse35", "PSS/E RAW 35", (".raw",), ("raw",), "raw_read:read_raw", "raw_write:write_raw35", _RAW_LOSES),
     Format("rawx", "PSS/E RAWX", (".rawx", ".json"), ("json rawx",), "rawx:read_rawx", "rawx:write_rawx", _RAW_LOSES),
-    Format("mat", "a MATPOWER .mat file", (".mat",), ("mat",), "matfile:read_mat", "matfile:write_mat"),
+    Format("mat", "a MATPOWER .mat file", (".mat",), ("mat",), "matfile:read", "matfile:write", (*_SHOWN, "ids")),
     Format(
-        "powermodels", "PowerModels JSON", (".json",), ("json powermodels",),
-        "powermodels:read_powermodels", "powermodels:write_powermodels",
+        "powermodels", "PowerModels JSON", (".json",), ("json powermodels",), "powermodels:read", "powermodels:write",
+        (*_SHOWN, "reactive costs"),
     ),
-    Format("egret", "EGRET JSON", (".json",), ("json egret",), "egret:read_egret", "egret:write_egret"),
+    Format("egret", "EGRET JSON", (".json",), ("json egret",), "egret:read", "egret:write", _SHOWN),
     Format(
-        "pandapower", "pandapower JSON", (".json",), ("json pandapower",),
-        "pandapower:read_pandapower", "pandapower:write_pandapower", ("angle limits",),
-    ),
-    Format(
-        "pypsa", "a PyPSA folder of CSV files", ("", ".zip"), ("folder", "zip"),
-        "pypsa:read_pypsa", "pypsa:write_pypsa", ("angle limits",),
+        "pandapower", "pandapower JSON", (".json",), ("json pandapower",), "pandapower:read", "pandapower:write",
+        (*_SHOWN, "angle limits", "transformer charging", "state"),
     ),
     Format(
-        "pypsa-netcdf", "a PyPSA netCDF file", (".nc",), ("hdf5", "netcdf"),
-        "pypsa:read_netcdf", "pypsa:write_netcdf", ("angle limits",),
+        "pypsa", "a PyPSA folder of CSV files", ("", ".zip"), ("folder", "zip"), "pypsa:read", "pypsa:write",
+        (*_SHOWN, "state"),
     ),
+    Format(
+        "pypsa-netcdf", "a PyPSA netCDF file", (".nc",), ("hdf5", "netcdf"), "pypsa_netcdf:read", "pypsa_netcdf:write",
+        (*_SHOWN, "state"),
+    ),
+    Format("xiidm", "XIIDM", (".xiidm", ".xml"), ("xml",), "xml_files:read", None),
+    Format("cgmes", "CGMES", ("", ".zip", ".xml"), ("folder", "zip", "xml"), "xml_files:read", None),
 )  # fmt: skip
 BY_NAME = {one.name: one for one in FORMATS}
 WRITABLE = tuple(one.name for one in FORMATS if one.writer)

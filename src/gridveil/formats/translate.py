@@ -36,7 +36,7 @@ mpc.baseMVA = 100;
 mpc.bus = [1 3 0 0 0 0 1 1 0 110 1 1.1 0.9; 2 1 50 10 0 5 1 1 0 20 1 1.1 0.9; 3 2 1 1 0 0 1 1 0 110 1 1.1 0.9];
 mpc.gen = [1 50 0 50 -50 1 100 1 90 0 0 0 0 0 0 0 0 0 0 0 0; 3 0 0 9 -9 1 100 1 9 0 0 0 0 0 0 0 0 0 0 0 0];
 mpc.branch = [1 2 0.01 0.1 0 60 0 0 1.02 0 1 -30 30; 1 3 0.01 0.1 0.02 60 0 0 0 0 1 -30 30];
-mpc.gencost = [2 0 0 3 0.1 20 0 0; 1 0 0 2 0 0 9 90];
+mpc.gencost = [2 0 0 3 0.1 20 0; 2 0 0 2 30 0 0];
 mpc.bus_name = {'a'; 'b'; 'c'};
 """
 """On this and on the shipped cases everything is tried once before the doors are closed: behind them no module can be
@@ -64,11 +64,12 @@ def _compare(form: Format, made: Converted, found: Imported) -> None:
     path = Path(TRANSLATIONS[form.name])
     data = made.main if isinstance(made.main, bytes) else archive_files(path, packed(made.main))
     again = form.read()(path, data)
-    faults = differences(made.kept, again)
+    state = "state" not in form.cannot_hold
+    faults = differences(made.kept, again, state=state)
     if not faults and made.beside:
         again = lend_bytes(again, made.beside.get(COSTS), made.beside.get(LIMITS))
         rest = tuple(one for one in form.cannot_hold if one not in LENDABLE)
-        faults = differences(held(found, rest), again)
+        faults = differences(held(found, rest), again, state=state)
     if faults:
         raise GridVeilError(f"{form.words} does not hold this network: {'; '.join(faults[:3])}")
 
