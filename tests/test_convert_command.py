@@ -74,7 +74,7 @@ def test_ids_survive_a_matpower_file(tmp_path: Path) -> None:
         (("case5", "x"), "does not say which format it is to have"),
         (("case5", "x.xml"), "CGMES is not written"),
         (("case5", "x.uct"), "UCTE files are not written"),
-        (("case5", "x.raw", "--to", "cgmes"), "there is no format 'cgmes'"),
+        (("case5", "x.raw", "--to", "cgmes"), "CGMES is read, but not written; choose one of m, psse33"),
         (("case5", "x.raw", "--from", "raw"), "there is no format 'raw'"),
         (("case5", "taken.raw"), "exists; choose another name or give --force"),
         (("case5", "free.raw"), "free.costs.csv exists"),
