@@ -178,6 +178,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert set(record["sha256"]) >= {"released.psse35.raw", "released.rawx", "released.costs.csv"}
     checked = run.invoke(app, ["verify", str(out), "--json"])
     assert checked.exit_code == 7, checked.output
+    assert json.loads(checked.stdout)["word"]["prices"].startswith("invented in part: 30 per MWh")
     # with the costs beside it the RAW file is the released network
     one, other = read_any(out / "released.psse35.raw"), read_any(out / "released.m")
     assert not any("cost" in words for words in differences(one, other))

@@ -19,7 +19,8 @@ def read_m(path: Path, data: Data) -> Imported:
     case = read_bytes(path, data)
     known, plain = labels(case), numbered(case)
     identity = Identity(known.branch_id or plain.circuit, known.gen_id or plain.machine, known.bus_name)
-    check_identity(Records(path, case, identity))
+    if identity.circuit is known.branch_id or identity.machine is known.gen_id:
+        check_identity(Records(path, case, identity))
     return Imported(case, identity)
 
 

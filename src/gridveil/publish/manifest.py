@@ -242,6 +242,11 @@ def ids_kept(record: Manifest) -> bool:
     return record.ids_kept is True
 
 
+def invented_cost(record: Manifest) -> float | None:
+    """The price of units that nobody gave a cost, if a manifest says that there are such."""
+    return None if isinstance(record.invented_cost, UnsetType) else record.invented_cost
+
+
 def shape_public(record: Manifest) -> bool:
     """Does a manifest say that the shape of its profile is public, bus by bus?"""
     return not isinstance(record.protection, UnsetType) and record.protection.shape_public
