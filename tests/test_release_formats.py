@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 import gridveil as gv
+from gridveil.casefile.labels import Labels, labelled
 from gridveil.cli.main import app
 from gridveil.errors import ReleaseError
 from gridveil.formats import raw_transformers
@@ -122,6 +124,22 @@ def test_ids_pass_on_request_only(tmp_path: Path, expected: dict[str, bytes]) ->
         (tmp_path / "out" / "released.m").write_text(text.replace(old, new))
         assert [one.kind for one in gv.verify(tmp_path / "out").checks if not one.passed]
         (tmp_path / "out" / "released.m").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("plan", "names", "words"),
+    [
+        ({"keep_names": True}, None, "names are to be kept, and the network has none"),
+        ({"keep_ids": True}, None, "ids are to be kept, and the network has none"),
+        ({"keep_names": True}, "a\nb", "one of the names has a line break"),
+    ],
+)
+def test_labels_that_cannot_be_kept(plan: dict[str, Any], names: str | None, words: str) -> None:
+    """Before anything is charged."""
+    case = gv.read_case("case5")
+    case = case if names is None else labelled(case, Labels(bus_name=(names,) * 5))
+    with pytest.raises(ReleaseError, match=words):
+        release(split(case), gv.Plan(1.0, 0.1, 0.05, **plan), noise=SeededNoise(3), workshop=Workshop)
 
 
 def test_translations_in_a_process_of_their_own(expected: dict[str, bytes]) -> None:

@@ -180,7 +180,7 @@ def release(
         from gridveil.publish.elements import read_same_as
         from gridveil.publish.plan import Plan
         from gridveil.publish.preview import preview
-        from gridveil.publish.refuse import check_network
+        from gridveil.publish.refuse import check_labels, check_network
         from gridveil.publish.translations import chosen, rehearse
         from gridveil.sealed.split import split
 
@@ -221,6 +221,7 @@ def release(
         noise = chosen_noise(research, seed)
         network = split(original)
         check_network(plan, network.grid)
+        check_labels(plan, network.labels)
         horizon = None if profile is None else read_profile(profile, network.grid)
         used = plan.used(1 if horizon is None else len(horizon))
         known = None if same_as is None else read_same_as(same_as, network.grid)

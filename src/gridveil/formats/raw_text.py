@@ -15,7 +15,7 @@ from gridveil.formats.raw_table import Table
 _END = re.compile(r"\s*0\s*(?:[/,\s]|$)|\s*[qQ]\s*$")
 _LAST = re.compile(r"\s*[qQ]\s*$")
 _NEXT = re.compile(r"BEGIN\s+([A-Z/ \-]+)", re.IGNORECASE)
-_PIECE = re.compile(r"""\s*('[^']*'|"[^"]*"|[^,'"/]*)\s*(,|/|$)""")
+_PIECE = re.compile(r"""\s*+('[^']*+'|"[^"]*+"|[^,'"/]*+)\s*+(,|/|$)""")
 _WORD = re.compile(r"""'[^']*'|"[^"]*"|[^\s'"/]+|/""")
 _SYSTEM_WIDE = re.compile(r"\s*[A-Za-z]")
 _SKIPPED = ("area", "zone", "iatrans", "owner", "impcor", "substation")

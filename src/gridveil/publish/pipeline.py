@@ -27,7 +27,7 @@ from gridveil.publish.kept import kept_draw
 from gridveil.publish.plan import Plan
 from gridveil.publish.preview import charges, preview
 from gridveil.publish.record import check_clock, conditions
-from gridveil.publish.refuse import check_network
+from gridveil.publish.refuse import check_labels, check_network
 from gridveil.publish.release import Release
 from gridveil.publish.spending import Purse, spending
 from gridveil.publish.worlds import shape, shaped
@@ -72,6 +72,7 @@ def release(
     """
     grid = network.grid
     check_network(plan, grid)
+    check_labels(plan, network.labels)
     noise = noise or ExactNoise()
     horizon = _horizon(grid, plan, profile)
     used = plan.used(len(horizon)).tolist()

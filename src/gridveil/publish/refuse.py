@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from gridveil.casefile.labels import Labels
 from gridveil.errors import ReleaseError
 from gridveil.grid import Grid, LineKind
 from gridveil.publish.plan import Plan
 from gridveil.wall.protection import Group
+
+
+def check_labels(plan: Plan, labels: Labels) -> None:
+    """Refuse to keep names or ids that a network has not, or that cannot stand in a file."""
+    for words, wanted, texts in (
+        ("names", plan.keep_names, (labels.bus_name,)),
+        ("ids", plan.keep_ids, (labels.branch_id, labels.gen_id)),
+    ):
+        if wanted and None in texts:
+            raise ReleaseError(f"{words} are to be kept, and the network has none; leave {words} out of --keep")
+        if wanted and not all(text.isprintable() for part in texts for text in part or ()):
+            raise ReleaseError(f"one of the {words} has a line break or an unseen character; correct it, or keep none")
 
 
 def check_network(plan: Plan, grid: Grid) -> None:
