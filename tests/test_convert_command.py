@@ -90,3 +90,17 @@ def test_refused(arguments: tuple[str, ...], words: str, tmp_path: Path, monkeyp
     assert words in result.output.replace("\n", " ")
     assert {one.name for one in tmp_path.iterdir()} == {"taken.raw", "free.costs.csv"}
     assert Path("taken.raw").read_text() == Path("free.costs.csv").read_text() == "mine"
+
+
+@pytest.mark.parametrize("form", ["m", "psse33", "psse35", "rawx"])
+def test_a_network_of_one_bus(form: str, tmp_path: Path) -> None:
+    """Without generators and lines, whose tables have no columns then."""
+    one, other = tmp_path / "one.m", tmp_path / ("other.rawx" if form == "rawx" else "other.raw")
+    one.write_text(
+        "function mpc = one\nmpc.version = '2';\nmpc.baseMVA = 100;\nmpc.gen = [];\nmpc.branch = [];\nmpc.gencost = [];\n"
+        "mpc.bus = [1 3 5 1 0 0 1 1 0 110 1 1.1 0.9];\n"
+    )
+    other = other.with_suffix(".m") if form == "m" else other
+    run("convert", str(one), str(other), "--to", form)
+    assert differences(read_any(one), read_any(other)) == ()
+    assert gv.load(other).grid.n_bus == 1

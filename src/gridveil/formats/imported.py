@@ -43,4 +43,4 @@ def numbered(case: Case) -> Identity:
         return tuple(found)
 
     pairs = [tuple(sorted(row)) for row in case.branch[:, :2].astype(int).tolist()]
-    return Identity(count(pairs), count([(int(bus),) for bus in case.gen[:, 0].tolist()]))
+    return Identity(count(pairs), count([(int(bus),) for bus in case.gen[:, :1].ravel().tolist()]))
