@@ -21,6 +21,7 @@ import pytest
 from typer.testing import CliRunner
 
 import gridveil as gv
+from gridveil import packing
 from gridveil.cli.main import app
 from gridveil.errors import GridVeilError, OtherFormat, ReleaseError
 from gridveil.privacy.signature import create_key, read_private_key
@@ -228,10 +229,10 @@ def _hidden(files: Mapping[str, bytes]) -> bytes:
     """Other files between those of the directory, where only tools that read from the front see them."""
     result, listed = b"", b""
     for name in sorted(files):
-        one = bundle.packed({name: files[name]})
+        one = packing.packed({name: files[name]})
         body, entry = one[: one.index(b"PK\1\2")], one[one.index(b"PK\1\2") : -22]
         listed += entry[: -len(name) - 4] + struct.pack("<L", len(result)) + name.encode()
-        other = bundle.packed({"released.m": b"% another network"})
+        other = packing.packed({"released.m": b"% another network"})
         result += body + (other[: other.index(b"PK\1\2")] if name == "released.m" else b"")
     return (
         result + listed + b"PK\5\6" + struct.pack("<4H2LH", 0, 0, len(files), len(files), len(listed), len(result), 0)
@@ -257,7 +258,7 @@ def _local(place: int, value: bytes) -> Callable[[Mapping[str, bytes]], bytes]:
     """The first file's own header says otherwise than the directory does."""
 
     def bent(files: Mapping[str, bytes]) -> bytes:
-        data = bundle.packed(files)
+        data = packing.packed(files)
         return data[:place] + value + data[place + len(value) :]
 
     return bent
@@ -277,8 +278,8 @@ FORMS: dict[str, Callable[[Mapping[str, bytes]], bytes]] = {
     "local time": _local(10, b"AB"),
     "local digest": _local(14, b"ABCD"),
     "local size": _local(18, b"ABCD"),
-    "front": lambda files: b"MZ" + bundle.packed(files),
-    "end": lambda files: bundle.packed(files) + b"\0",
+    "front": lambda files: b"MZ" + packing.packed(files),
+    "end": lambda files: packing.packed(files) + b"\0",
 }
 
 
@@ -307,7 +308,7 @@ def test_bombs(made: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     target.write_bytes(FORMS["deflated"]({**files, "report.html": b" " * (30 << 20)}))
     assert target.stat().st_size < 100_000
     _rejected(target, "packed as no release packs")
-    data = bytearray(bundle.packed(files))
+    data = bytearray(packing.packed(files))
     at = data.rindex(b"PK\1\2")
     data[at + 20 : at + 28] = (2**31).to_bytes(4, "little") * 2  # the central directory says two gigabytes
     target.write_bytes(bytes(data))
@@ -340,9 +341,9 @@ def _directory(count: int, *, stated: int | None = None, larger: bool = False) -
 
 @pytest.mark.parametrize(
     "data",
-    [_directory(7), _directory(30_000), _directory(30_000, stated=3), _directory(30_000, stated=3, larger=True),
+    [_directory(len(bundle.FILES) + 1), _directory(30_000), _directory(30_000, stated=3), _directory(30_000, stated=3, larger=True),
      _directory(30_000)[:-2] + b"\3\0abc"],
-    ids=["seven", "many", "unsaid", "in a second record", "with a comment"],
+    ids=["one more", "many", "unsaid", "in a second record", "with a comment"],
 )  # fmt: skip
 def test_lists_of_members_are_not_read_whole(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zipfile.ZipFile, "__init__", lambda *_: pytest.fail("read"))
@@ -455,10 +456,10 @@ def test_manifests_that_cannot_be_read(tmp_path: Path, made: Release, text: byte
 
 def test_formats_say_who_reads_them(tmp_path: Path, made: Release) -> None:
     target = made.write(tmp_path / "out")
-    (target / "manifest.json").write_text('{"format": "gridveil-release-7", "more": [1, 2]}')
+    (target / "manifest.json").write_text('{"format": "gridveil-release-8", "more": [1, 2]}')
     with pytest.raises(OtherFormat, match="install the newest"):
         gv.verify(target)
-    (target / "manifest.json").write_text('{"format": "gridveil-release-7", "software": {"gridveil": "\\u001b[31m"}}')
+    (target / "manifest.json").write_text('{"format": "gridveil-release-8", "software": {"gridveil": "\\u001b[31m"}}')
     with pytest.raises(OtherFormat, match="install the newest"):
         gv.verify(target)
 

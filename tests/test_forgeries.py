@@ -504,7 +504,7 @@ def test_research_called_private(research: Path, tmp_path: Path) -> None:
     ("format_", "words"),
     [
         ("gridveil-release-4", "before 0.1.0"),
-        ("gridveil-release-7", "GridVeil 0.9.1 wrote it"),
+        ("gridveil-release-8", "GridVeil 0.9.1 wrote it"),
         ("gridveil-release-99", "GridVeil 0.9.1 wrote it"),
     ],
 )

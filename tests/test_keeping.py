@@ -348,7 +348,7 @@ HANGS = """
 import os, sys
 from pathlib import Path
 from gridveil.errors import GridVeilError
-from gridveil.casefile.find import load
+from gridveil.formats.find import load
 from gridveil.grid import structure_of
 from gridveil.privacy.ledger import Ledger
 from gridveil.publish.elements import read_same_as

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gridveil as gv
+from gridveil.casefile.labels import Labels
 from gridveil.errors import SolveError
 from gridveil.grid import Network, circuits
 from gridveil.grid.parts import part, without
@@ -86,7 +87,7 @@ def test_estimated_costs_are_met_more_nearly_than_stated_ones(source: Source, ai
     lost = Fact(FactKind.LOSSES, 1, 0.25, Source.DERIVED)
     stated = Fact(FactKind.COST, 1, 100.0, source)
     for cost in (stated, declared(FactKind.COST, 1, 123.456)) if aim == 1.0 else (stated,):
-        public = Public(network.grid, gv.Plan(1.0, 0.1, 0.01), None, horizon, [0], None, nothing, (cost, lost))
+        public = Public(network.grid, gv.Plan(1.0, 0.1, 0.01), None, horizon, [0], Labels(), nothing, (cost, lost))
         (found,) = _snapshots(public)
         assert (found.cost, found.aim, found.slack, found.losses, found.step) == (cost.value, aim, cost.slack, 0.25, 1)
         assert found.pd.tolist() == network.grid.buses.pd.tolist()

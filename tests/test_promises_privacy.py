@@ -525,9 +525,9 @@ def test_an_operator_hears_which_step_has_no_optimum(
 
 def test_sealing_keeps_names_that_fit(tmp_path: Path) -> None:
     case = gv.read_case("case5")
-    assert split(case).bus_names is None and split(case).name == case.name and split(gv.load("case5")).name == ""
+    assert split(case).labels.bus_name is None and split(case).name == case.name and split(gv.load("case5")).name == ""
     names = tuple((f"bus {k}",) for k in range(5))
     named = replace(case, extras={**case.extras, "bus_name": names})
-    assert split(named).bus_names == tuple(f"bus {k}" for k in range(5))
-    assert split(replace(case, extras={**case.extras, "bus_name": names[:4]})).bus_names is None
+    assert split(named).labels.bus_name == tuple(f"bus {k}" for k in range(5))
+    assert split(replace(case, extras={**case.extras, "bus_name": names[:4]})).labels.bus_name is None
     assert json.dumps(repr(split(case))) == '"Sealed(5 buses, 6 lines, 0 of them lossless)"'

@@ -238,7 +238,7 @@ def test_no_child_process_is_given_a_sealed_network() -> None:
 def test_a_sealed_network_has_no_grid_and_no_lines() -> None:
     sealed = split(gv.load("case5"))
     public = {name for name in dir(sealed) if not name.startswith("_")}
-    assert public == {"structure", "bus_names", "name", "public_grid"}
+    assert public == {"structure", "labels", "name", "public_grid"}
     assert len({sealed, sealed}) == 1
     with pytest.raises(AttributeError):
         sealed.grid = gv.load("case5").grid  # type: ignore[attr-defined]

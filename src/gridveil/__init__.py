@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     )
     from gridveil.attacks.attack import Attack, Target
     from gridveil.casefile import Case, read, write
-    from gridveil.casefile.find import load, read_case
     from gridveil.conic.gap import Gap, GapChange
     from gridveil.conic.relaxation import Relaxation
     from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
+    from gridveil.formats.find import load, read_case
     from gridveil.grid import Grid, LineParameters, Network, OperatingPoint, Structure, violations
     from gridveil.grid.profile import Profile
     from gridveil.nlp.opf import OpfModel, Solution, opf_model
@@ -51,8 +51,8 @@ _HOME = {
     "Attack": "gridveil.attacks.attack",
     "Target": "gridveil.attacks.attack",
     "attack": "gridveil.api",
-    "load": "gridveil.casefile.find",
-    "read_case": "gridveil.casefile.find",
+    "load": "gridveil.formats.find",
+    "read_case": "gridveil.formats.find",
     "make_profile": "gridveil.api",
     "read_profile": "gridveil.api",
     "seal": "gridveil.api",

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
 from gridveil.casefile import Case
-from gridveil.casefile.find import load, read_case
 from gridveil.casefile.profile import read_profile as read_profile_file
 from gridveil.errors import AttackError, WallBreach
+from gridveil.formats.find import load, read_case
 from gridveil.grid import Grid, Network
 from gridveil.grid.profile import Profile
 from gridveil.grid.profile import make_profile as profile_by_rule

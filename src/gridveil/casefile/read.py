@@ -8,7 +8,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray
 from gridveil.casefile.case import Case, Extra
-from gridveil.casefile.check import check_case
+from gridveil.casefile.check import InText, check_case
 from gridveil.casefile.numbers import parse_cell, parse_matrix, unquote
 from gridveil.casefile.scan import Assignment, Source, clean, load, scan
 
@@ -53,7 +53,7 @@ def _case(source: Source) -> Case:
         source=str(source.path),
         **tables,
     )
-    check_case(case, source, fields)
+    check_case(case, InText(source, fields))
     return case
 
 

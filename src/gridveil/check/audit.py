@@ -205,7 +205,7 @@ def _planned(record: Manifest, plan: Plan, profile: bool) -> Finding:
         "loss_within": (plan.loss_within, promise.loss_within),
         "target": (plan.target, promise.target),
         "attended": (not plan.unattended, record.attended),
-        "names": (scrubbed(names_kept=plan.keep_names), record.scrubbed),
+        "names": (scrubbed(names_kept=plan.keep_names, ids_kept=plan.keep_ids), record.scrubbed),
         "profile": (profile, record.horizon is not None),
     }
     wrong = [name for name, (planned, stated) in pairs.items() if planned != stated]

@@ -9,6 +9,7 @@ import numpy as np
 
 from gridveil.casefile import Case
 from gridveil.casefile.from_network import from_network
+from gridveil.casefile.labels import IDS, NAMES, labels
 from gridveil.casefile.profile import profile_text
 from gridveil.casefile.write import to_text
 from gridveil.check.verdict import Signature, Signed
@@ -19,7 +20,7 @@ from gridveil.privacy.signature import PublicKey, can_sign, key_from_text
 from gridveil.publish import bundle
 from gridveil.publish.archive import Contents, shown
 from gridveil.publish.describe import file_notes, scrubbed
-from gridveil.publish.manifest import Manifest, protection_of
+from gridveil.publish.manifest import Manifest, ids_kept, protection_of
 from gridveil.wall.certificate import StoredCertificate
 from gridveil.wall.codec import to_json
 
@@ -41,9 +42,8 @@ def foreign_files(contents: Contents, record: Manifest) -> list[str]:
     there = set(files) - {bundle.MANIFEST, bundle.SIGNATURE}
     faults = list(contents.faults)
     faults += [f"{name} is missing" for name in sorted((needed | (set(digests) & set(bundle.FILES))) - there)]
-    faults += [
-        f"{shown(name)} is no file of this bundle" for name in sorted((there | set(digests)) - needed - {bundle.REPORT})
-    ]
+    possible = needed | {bundle.REPORT, *bundle.TRANSLATED}
+    faults += [f"{shown(name)} is no file of this bundle" for name in sorted((there | set(digests)) - possible)]
     faults += [f"{name} has no digest in the manifest" for name in sorted(there - set(digests))]
     return faults + [
         f"{name} has another digest"
@@ -99,9 +99,11 @@ def foreign_words(case: Case, text: bytes, record: Manifest) -> list[str]:
     """What stands in released.m beside its tables: comments, spaces, other fields, another name."""
     step = record.horizon.step_in_network_file if record.horizon else None
     notes = file_notes(private=record.privacy.differentially_private, step=step, protection=protection_of(record))
-    names, kept = case.extras.get("bus_name"), record.scrubbed == scrubbed(names_kept=True)
-    named = isinstance(names, tuple) and len(names) == len(case.bus) and all(len(row) == 1 for row in names)
-    if set(case.extras) != ({"bus_name"} if kept else set()) or kept is not named:
+    ids = ids_kept(record)
+    kept = record.scrubbed == scrubbed(names_kept=True, ids_kept=ids)
+    wanted = {*(NAMES if kept else ()), *(IDS if ids else ())}
+    found = labels(case)
+    if set(case.extras) != wanted or any(getattr(found, name) is None for name in wanted):
         return [f"{bundle.NETWORK}: fields that no release has"]
     if to_text(replace(case, name="released"), notes).encode() != text:
         return [f"{bundle.NETWORK}: comments or other things that no release writes"]

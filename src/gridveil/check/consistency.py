@@ -26,9 +26,10 @@ from gridveil.publish.describe import (
 )
 from gridveil.publish.manifest import (
     FIRST_DAY,
-    JOINT_FORMAT,
     Manifest,
     Privacy,
+    format_of,
+    ids_kept,
     protection_of,
     shape_public,
     totals_part,
@@ -55,8 +56,8 @@ def foreign_manifest(grid: Grid, record: Manifest, profile: Profile) -> list[str
     """Contradictions within a manifest, and with the network and profile beside it."""
     faults = []
     words, protection = mechanism_words(record.mechanism.name), protection_of(record)
-    if (protection is None) is (words.name == JOINT) or (record.format == JOINT_FORMAT) is (protection is None):
-        return ["a protection that is not that of its mechanism"]
+    if (protection is None) is (words.name == JOINT) or record.format != format_of(record):
+        return ["a protection that is not that of its mechanism, or a format that is not that of its fields"]
     if protection is not None and foreign_protection(record, protection):
         return ["a protection that no plan has"]
     if record.unprotected_lines != unprotected_lines(words, grid, protection):
@@ -110,7 +111,7 @@ def _foreign_conditions(grid: Grid, record: Manifest) -> list[str]:
         faults.append("another list of what is not protected than its mechanism has")
     if not record.attended and (source is Source.DECLARED or words.name == "paper"):
         faults.append("an unattended release that no plan allows")
-    if record.scrubbed not in (scrubbed(names_kept=False), scrubbed(names_kept=True)):
+    if record.scrubbed not in [scrubbed(names_kept=kept, ids_kept=ids_kept(record)) for kept in (False, True)]:
         faults.append("another list of what was taken out")
     repaired = record.repair
     if repaired.significant_digits != SIGNIFICANT or (repaired.cuts > 0 and repaired.path != "projected"):

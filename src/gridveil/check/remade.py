@@ -34,13 +34,14 @@ def public_side(
     if kept.profile:
         profile = read_csv_bytes(contents.path / bundle.PROFILE, contents.files.get(bundle.PROFILE, b""), grid)
     horizon = profile or base_profile(grid)
-    names, used = network.bus_names if plan.keep_names else None, plan.used(len(horizon)).tolist()
+    labels = network.labels.kept(names=plan.keep_names, ids=plan.keep_ids)
+    used = plan.used(len(horizon)).tolist()
     facts = tuple(one for one in record.public_inputs if one.source.conditional)
     if kept.grid is not None:
         drawn = Drawn(kept.grid, kept.noisy)
         steps = kept_horizon(kept, horizon)
-        return joint_world(drawn, plan, facts + totals, steps, used, names, profile=profile is not None)
-    return Public(grid, plan, profile, horizon, used, names, kept.noisy, facts)
+        return joint_world(drawn, plan, facts + totals, steps, used, labels, profile=profile is not None)
+    return Public(grid, plan, profile, horizon, used, labels, kept.noisy, facts)
 
 
 def facts_of_original(

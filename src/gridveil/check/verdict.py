@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gridveil.publish.manifest import Manifest, protection_of, totals_part
+from gridveil.publish.manifest import Manifest, invented_cost, protection_of, totals_part
 from gridveil.wall.certificate import Check, TrueCost, UnusedStep
 from gridveil.wall.facts import FactKind
 from gridveil.wall.mechanisms import UNITS
@@ -129,6 +129,8 @@ def _word(record: Manifest) -> dict[str, str]:
     }
     if privacy.given:
         words["condition"] = f"epsilon holds only among networks that share: {'; '.join(privacy.given)}"
+    if (price := invented_cost(record)) is not None:
+        words["prices"] = f"invented in part: {price:g} per MWh for units that nobody gave a cost"
     words["publisher"] = _publisher(record)
     words["date"] = record.date
     return words

@@ -23,7 +23,17 @@ from gridveil.check.canonical import (
 from gridveil.check.consistency import foreign_manifest
 from gridveil.check.stored import expected_claims, other_claims, other_ends, value_check
 from gridveil.check.verdict import Signature, Signed, Verdict
-from gridveil.errors import CaseFileError, GridError, OtherFormat, ReleaseError, RepairFailed, ReportError, SolveError
+from gridveil.errors import (
+    CaseFileError,
+    GridError,
+    GridVeilError,
+    OtherFormat,
+    ReleaseError,
+    RepairFailed,
+    ReportError,
+    SolveError,
+)
+from gridveil.formats.registry import TRANSLATIONS
 from gridveil.grid import Network, OperatingPoint
 from gridveil.grid.profile import Profile, base_profile, checked_steps
 from gridveil.privacy.signature import PublicKey
@@ -122,7 +132,8 @@ def _judged(verdict: Verdict, contents: Contents, record: Manifest, page: Page |
         faults += other_ends(stored, found) if workers else []
         verdict = _with(verdict, value_check(stored, found))
     verdict = _with(verdict, _count(CheckKind.STORED, faults))
-    return replace(_page_checked(verdict, files, page), unused=found.unused, truth=found.truth)
+    verdict = _page_checked(_translated(verdict, files), files, page)
+    return replace(verdict, unused=found.unused, truth=found.truth)
 
 
 def _kept(record: Manifest) -> Kept | None:
@@ -184,6 +195,24 @@ def _quick(
     alone = [number - 1 for number in record.unprotected_lines]
     checks = [*judge_point(*network, point, snapshots[0], fidelity, step), *judge_lines(*network, alone, _kept(record))]
     return Certificate(tuple(checks), truth=true_cost(record.public_inputs))
+
+
+def _translated(verdict: Verdict, files: Mapping[str, bytes]) -> Verdict:
+    """Files in other formats are those that released.m makes, which are read again and compared when they are made."""
+    there = {name: data for name, data in files.items() if name in bundle.TRANSLATED}
+    if not there:
+        return verdict
+    # brings readers and writers, which a bundle without such files does without
+    from gridveil.formats.translate import translate  # noqa: PLC0415
+
+    forms = [name for name, file in TRANSLATIONS.items() if file in there]
+    try:
+        again = translate(files[bundle.NETWORK], forms)
+    except GridVeilError as error:
+        return _with(verdict, _count(CheckKind.TRANSLATED, [f"they cannot be made again ({error})"]))
+    wrong = [f"{name} is not made from {bundle.NETWORK}" for name in there if there[name] != again.get(name)]
+    wrong += [f"{name} is missing" for name in again if name not in there]
+    return _with(verdict, _count(CheckKind.TRANSLATED, wrong))
 
 
 def _page_checked(verdict: Verdict, files: Mapping[str, bytes], page: Page | None) -> Verdict:

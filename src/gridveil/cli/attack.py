@@ -38,7 +38,7 @@ def attack(
     """Cut lines of CASE and restore what load can be served; INTERNAL, for it needs the real network."""
     with reporting(as_json):
         from gridveil.api import attack as make_attack
-        from gridveil.casefile.find import load, read_case
+        from gridveil.formats.find import load, read_case
 
         network = load(read_case(case))
         seen = None if released is None else load(read_case(released))

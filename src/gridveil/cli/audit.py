@@ -33,9 +33,9 @@ def audit(
 ) -> None:
     """For an auditor whom the operator admits: the draw in the ledger came from CASE and made BUNDLE."""
     with reporting(as_json):
-        from gridveil.casefile.find import read_case
         from gridveil.casefile.to_network import to_network
         from gridveil.check.audit import audit as audited
+        from gridveil.formats.find import read_case
         from gridveil.grid import structure_of
         from gridveil.privacy.ledger import Ledger, default_path
         from gridveil.publish.elements import read_same_as

@@ -12,7 +12,7 @@ def cases(as_json: JsonOption = False) -> None:
     """List the shipped cases; any command takes their names in place of a file."""
     with reporting(as_json):
         from gridveil import cases as shipped
-        from gridveil.casefile.find import load, read_case
+        from gridveil.formats.find import load, read_case
 
         rows = []
         for name in shipped.names():

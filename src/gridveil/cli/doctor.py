@@ -31,6 +31,8 @@ LIBRARIES = ("numpy", "opendp", "scipy", "clarabel", "casadi", "cryptography", "
 EXTRAS = {
     "parquet": ("pyarrow",),
     "verify": ("jinja2",),
+    "formats": ("pandapower", "pypsa"),
+    "cgmes": ("pypowsybl",),
     "plot": ("matplotlib",),
     "study": ("pyarrow", "dask", "distributed", "cryptography"),
     "report": ("matplotlib", "pyarrow", "dask", "distributed", "cryptography", "plotly", "jinja2"),
@@ -120,8 +122,8 @@ def _version(name: str) -> str | None:
 
 def _solver() -> Finding:
     from gridveil.api import solve_opf
-    from gridveil.casefile.find import load
     from gridveil.cases import path
+    from gridveil.formats.find import load
     from gridveil.nlp.ipopt_library import find_library
     from gridveil.nlp.solver import SolverOptions
 

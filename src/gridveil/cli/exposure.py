@@ -45,8 +45,8 @@ def exposure(
                 raise PrivacyError(f"{name} = {value:g} must lie between 0 and 1")
         if not (0 < alpha <= 10 and 0 < epsilon < float("inf")):
             raise PrivacyError("alpha must lie between 0 and 10, and epsilon be positive")
-        from gridveil.casefile.find import load
         from gridveil.check.exposure import exposure as exposed
+        from gridveil.formats.find import load
 
         network = load(case)
         plan = None if protect is None else _plan(epsilon, alpha, protect)

@@ -27,7 +27,7 @@ def gap(
     """Compare the AC cost of CASE with what its SOC and QC relaxations prove about it."""
     with reporting(as_json):
         from gridveil.api import gap as find_gap
-        from gridveil.casefile.find import read_case
+        from gridveil.formats.find import read_case
         from gridveil.nlp.solver import SolverOptions
 
         found = find_gap(read_case(case), options=SolverOptions(max_seconds=max_seconds))

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def info(case: CaseArgument, as_json: JsonOption = False) -> None:
     """Count what is in CASE: elements, voltage levels, kinds of lines, quirks and how they are read."""
     with reporting(as_json):
-        from gridveil.casefile.find import read_case
+        from gridveil.formats.find import import_case
 
-        tables = read_case(case)
-        record = _record(tables)
+        found = import_case(case)
+        record = _record(found.case) | {"notes": [*found.notes, *found.losses]}
         if as_json:
             print_json(record)
         else:
@@ -74,6 +74,11 @@ def _print_tables(case: str, record: dict[str, Any]) -> None:
     facts.add_row("line kinds", ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in record["kinds"].items()))
     facts.add_row("levels", ", ".join(f"{level['kv']:g} kV: {level['lines']:,} lines" for level in record["levels"]))
     out.print(facts)
+    if record["notes"]:
+        notes = Table("how it was read", title_justify="left")
+        for one in record["notes"]:
+            notes.add_row(escape(one))
+        out.print(notes)
     if record["quirks"]:
         table = Table(
             "quirk", "count", "how it is read", title="what is unusual", title_style="bold", title_justify="left"

@@ -44,8 +44,8 @@ def leakcheck(
     off by less than 0.8 of what the noise alone leaves. [bold]leaks[/]: true numbers can be read off.
     """
     with reporting(as_json):
-        from gridveil.casefile.find import read_case
         from gridveil.check.leaks.leakcheck import leakcheck as check_leaks
+        from gridveil.formats.find import read_case
 
         found = [_released(one) for one in released]
         truth = read_case(original)
@@ -74,8 +74,8 @@ def _write_page(
 
 def _released(name: str) -> tuple[Case, Manifest | None]:
     """A released case and its manifest, if one stands beside it."""
-    from gridveil.casefile.find import read_case
     from gridveil.casefile.read import read_bytes
+    from gridveil.formats.find import read_case
     from gridveil.publish.archive import read_bundle
     from gridveil.publish.bundle import MANIFEST, NETWORK, is_archive
 

@@ -47,8 +47,8 @@ def _existing(path: Path | None, *, anchored: bool = True) -> Ledger:
 
 def _network(case: str, same_as: Path | None) -> tuple[str, Structure, SameAs | None]:
     """The name of a case, its structure, and as what the ledger knows its buses."""
-    from gridveil.casefile.find import read_case
     from gridveil.casefile.to_network import to_network
+    from gridveil.formats.find import read_case
     from gridveil.grid import structure_of
     from gridveil.publish.elements import read_same_as
 

@@ -44,7 +44,7 @@ def opf(
 ) -> None:
     """Solve the AC optimal power flow of CASE and check the result independently."""
     with reporting(as_json):
-        from gridveil.casefile.find import load, read_case
+        from gridveil.formats.find import load, read_case
         from gridveil.nlp.opf import opf_model, solve_opf
         from gridveil.nlp.solver import SolverOptions
 

@@ -7,7 +7,24 @@ from typing import Annotated
 
 import typer
 
-CaseArgument = Annotated[str, typer.Argument(metavar="CASE", help="A case file (.m), or the name of a shipped case.")]
+CaseArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="CASE", help="A case: .m, .mat, .raw, .rawx, .json, a PyPSA folder; or a shipped case's name."
+    ),
+]
+CostsOption = Annotated[
+    Path | None,
+    typer.Option("--costs", metavar="FILE", help="Generator costs that CASE lacks: a CSV, or a .m with gencost."),
+]
+LimitsOption = Annotated[
+    Path | None,
+    typer.Option("--limits", metavar="FILE", help="Limits of voltages and angles that CASE lacks: a CSV."),
+]
+MissingCostOption = Annotated[
+    float | None,
+    typer.Option("--missing-cost", metavar="C1", help="A price per MWh for units that no file gives a cost."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 LedgerOption = Annotated[
     Path | None, typer.Option("--ledger", metavar="FILE", help="The ledger; by default the user's.")

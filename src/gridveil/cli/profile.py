@@ -30,9 +30,9 @@ def profile(
             raise ReleaseError(f"--per {per} is unknown; give bus or network")
         if target.exists() and not force:
             raise ReleaseError(f"{target} exists; choose another file or give --force")
-        from gridveil.casefile.find import load
         from gridveil.casefile.profile import profile_text
         from gridveil.files import write_whole
+        from gridveil.formats.find import load
         from gridveil.grid.profile import make_profile
 
         grid = load(case).grid

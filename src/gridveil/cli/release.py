@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
-from gridveil.cli.options import CaseArgument, JsonOption, LedgerOption, SameAsOption, WorkersOption
-from gridveil.cli.output import print_json, reporting, say, telling
-from gridveil.cli.release_options import chosen_noise, given_alphas, published_totals
+from gridveil.cli.delivery import delivery
+from gridveil.cli.options import (
+    CaseArgument,
+    CostsOption,
+    JsonOption,
+    LedgerOption,
+    LimitsOption,
+    MissingCostOption,
+    SameAsOption,
+    WorkersOption,
+)
+from gridveil.cli.output import print_json, reporting, telling
+from gridveil.cli.release_options import chosen_noise, given_alphas, given_case, kept, published_totals
 from gridveil.errors import ReleaseError
 from gridveil.wall.facts import SENSITIVITY, SHARE
 from gridveil.wall.target import EFFORT, Target
@@ -126,7 +135,20 @@ def release(
     ] = None,
     loss_within: Annotated[float | None, typer.Option(help="Keep active losses within this factor too.")] = None,
     bound_factor: Annotated[float, typer.Option(help="Bounds of released parameters around noisy ones.")] = 50.0,
-    keep_names: Annotated[bool, typer.Option("--keep-names", help="Keep the bus names of the input.")] = False,
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="Make public as they are: names (of buses), ids (of branches and units)."),
+    ] = None,
+    costs: CostsOption = None,
+    limits: LimitsOption = None,
+    missing_cost: MissingCostOption = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMATS",
+            help="Other formats beside released.m: psse33, psse35, rawx, mat, powermodels, egret, pandapower, pypsa.",
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing bundle.")] = False,
     with_report: Annotated[
         bool, typer.Option("--report", help="Put report.html into the bundle: the release in plain words. Public.")
@@ -150,7 +172,6 @@ def release(
 ) -> None:
     """Release CASE: charge the ledger, draw once, repair behind the wall, certify, write the bundle."""
     with reporting(as_json):
-        from gridveil.casefile.find import read_case
         from gridveil.casefile.profile import read_profile
         from gridveil.casefile.to_network import to_network
         from gridveil.cli import release_table
@@ -160,9 +181,13 @@ def release(
         from gridveil.publish.elements import read_same_as
         from gridveil.publish.plan import Plan
         from gridveil.publish.preview import preview
-        from gridveil.publish.refuse import check_network
+        from gridveil.publish.refuse import check_labels, check_network
+        from gridveil.publish.translations import chosen, rehearse
         from gridveil.sealed.split import split
 
+        names_kept, ids_kept = kept(keep)
+        formats = chosen(to)
+        original, invented = given_case(case, costs, limits, missing_cost)
         plan = Plan(
             epsilon,
             alpha,
@@ -171,7 +196,7 @@ def release(
             bound_factor,
             published_cost or None,
             loss_within,
-            keep_names,
+            names_kept,
             steps,
             declare_unused,
             cost,
@@ -191,11 +216,13 @@ def release(
             published_totals(published_total),
             room=room,
             shape_public=shape_public,
+            keep_ids=ids_kept,
+            invented_cost=invented,
         )
         noise = chosen_noise(research, seed)
-        original = read_case(case)
         network = split(original)
         check_network(plan, network)
+        check_labels(plan, network.labels)
         horizon = None if profile is None else read_profile(profile, to_network(original).grid)
         used = plan.used(1 if horizon is None else len(horizon))
         known = None if same_as is None else read_same_as(same_as, network.structure)
@@ -209,13 +236,14 @@ def release(
         page = _page() if with_report else None
         key = None if sign is None else _key(sign)
         who = _publisher(publisher, contact, licence)
+        rehearse(formats)
         book = None
         if noise is None:
             book = open_ledger(ledger, as_json)
             yes = ask(preview(network, plan, book, same_as=known), yes=yes, as_json=as_json)
 
         hands = _hands(workers, scheduler)
-        deliver, written = _delivery(context, target_dir, who, page, {"force": force, "sign": key})
+        deliver, written = delivery(context, target_dir, who, page, formats, {"force": force, "sign": key})
         with stages(as_json) as progress:
             made = pipeline.release(
                 network, plan, book, noise, profile=horizon, deliver=deliver, confirmed=yes, same_as=known,
@@ -227,31 +255,6 @@ def release(
             print_json(release_table.release_record(where, made))
         else:
             release_table.print_release(case, where, made)
-
-
-def _delivery(
-    context: typer.Context, target: Path, who: Publisher | None, page: Callable[[Release], str] | None, how: Any
-) -> tuple[Callable[[Release], None], list[Path]]:
-    """What takes a release to its place, and where that was in the end."""
-    from gridveil.publish import bundle
-
-    written = list[Path]()
-
-    def deliver(made: Release) -> None:
-        extra: dict[str, str] = {}
-        made = made.published_by(who)
-        try:
-            if page is not None:
-                extra[bundle.REPORT] = page(made)
-        except Exception as error:  # noqa: BLE001 - the privacy is spent: it is written even without its report
-            say(f"[bold yellow]the report could not be made[/] ({escape(str(error))}); the release has none")
-        written.append(made.deliver(target, extra=extra, **how))
-        if context.obj is not None:  # where this command is the process: the rest is words
-            context.obj()
-        if written != [target]:
-            say(f"[bold yellow]{escape(str(target))} was taken meanwhile[/]: it is at {escape(str(written[0]))}")
-
-    return deliver, written
 
 
 def _hands(workers: int, scheduler: str | None) -> Hands:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from gridveil.errors import ReleaseError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gridveil.casefile import Case
     from gridveil.privacy.noise import Noise
 
 
@@ -27,6 +30,32 @@ def published_totals(texts: list[str] | None) -> dict[str, float] | None:
         if found[kind.strip()] != found[kind.strip()]:
             raise ReleaseError(f"--published-total {text} is not of the form demand=6254; give a kind and a number")
     return found or None
+
+
+def kept(text: str | None) -> tuple[bool, bool]:
+    """Whether `--keep` has names, and whether it has ids."""
+    wanted = {one.strip() for one in (text or "").split(",")} - {""}
+    if wanted - {"names", "ids"}:
+        raise ReleaseError(f"--keep {text} is unknown; give names, ids or names,ids")
+    return "names" in wanted, "ids" in wanted
+
+
+def given_case(
+    case: str, costs: Path | None, limits: Path | None, missing_cost: float | None
+) -> tuple[Case, float | None]:
+    """The case with its costs, and the price that was invented for some; without any cost there is no release."""
+    from gridveil.casefile.service import generators_in_service
+    from gridveil.formats.find import import_case, named_case
+    from gridveil.formats.lend import NO_COSTS
+
+    found = import_case(case, None, costs, limits, missing_cost)
+    if NO_COSTS in found.losses:
+        count = int(generators_in_service(found.case).sum())
+        raise ReleaseError(
+            f"{case}: none of the {count:,} units in service has a cost, and a release promises one; "
+            "give --costs FILE, or one price for all with --missing-cost"
+        )
+    return named_case(found), found.invented_cost
 
 
 def chosen_noise(research: bool, seed: int | None) -> Noise | None:

@@ -18,6 +18,7 @@ COMMANDS = {
     "gap": "gap",
     "info": "info",
     "cases": "cases",
+    "convert": "convert",
     "profile": "profile",
     "release": "release",
     "verify": "verify",

@@ -72,8 +72,8 @@ def verify(
 
 
 def _compared(bundle: Path, against: str) -> Sequence[StepComparison]:
-    from gridveil.casefile.find import load
     from gridveil.check.steps import compare_steps
+    from gridveil.formats.find import load
 
     return compare_steps(load(against), bundle)
 

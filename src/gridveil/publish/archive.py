@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gridveil.errors import ReleaseError
-from gridveil.publish.bundle import FILES, MANIFEST, packed
+from gridveil.packing import packed
+from gridveil.publish.bundle import CERTIFICATE, FILES, MANIFEST, SIGNATURE
 
 LARGEST_FILE = 1 << 29
 """Bytes; a network of 78,484 buses has 3e7."""
 LARGEST_TEXT = 1 << 25
 """Bytes of manifest and certificate: a certificate of 100,000 steps has 2e7."""
-LARGEST_ARCHIVE = 3 * LARGEST_FILE + 3 * LARGEST_TEXT
+LARGEST_ARCHIVE = 4 * LARGEST_FILE + 3 * LARGEST_TEXT
 """Bytes of a .zip, which compresses nothing."""
 LARGEST_DIRECTORY = 1 << 12
 """Bytes of a .zip's list of members: that of a bundle has 400, and Python would read any length of it into memory."""
@@ -66,7 +67,7 @@ def shown(name: str) -> str:
 
 
 def _largest(name: str) -> int:
-    return LARGEST_FILE if name.endswith((".m", ".csv", ".html")) else LARGEST_TEXT
+    return LARGEST_TEXT if name in (MANIFEST, CERTIFICATE, SIGNATURE) else LARGEST_FILE
 
 
 def _from_directory(path: Path) -> Iterator[tuple[str, bytes | str]]:

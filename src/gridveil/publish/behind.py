@@ -12,6 +12,7 @@ from math import inf
 from typing import Protocol, Self
 
 from gridveil.casefile.from_network import from_network
+from gridveil.casefile.labels import Labels, labelled
 from gridveil.casefile.read import read_bytes
 from gridveil.casefile.to_network import to_network
 from gridveil.casefile.write import to_text
@@ -67,7 +68,7 @@ class Public:
     profile: Profile | None
     horizon: Profile
     used: Sequence[int]
-    names: tuple[str, ...] | None
+    labels: Labels
     noisy: NoisyLines
     facts: tuple[Fact, ...]
 
@@ -83,7 +84,7 @@ def joint_world(
     facts: tuple[Fact, ...],
     horizon: Horizon,
     used: Sequence[int],
-    names: tuple[str, ...] | None,
+    labels: Labels,
     *,
     profile: bool,
 ) -> Public:
@@ -98,7 +99,7 @@ def joint_world(
     steps = demands_in(horizon, world.grid)
     pairs = zip(used, plates(world.grid, steps, used), strict=True)
     facts += tuple(Fact(FactKind.MERIT, int(steps.step[index]), value, Source.DERIVED) for index, value in pairs)
-    return Public(world.grid, plan, steps if profile else None, steps, used, names, world.lines, facts)
+    return Public(world.grid, plan, steps if profile else None, steps, used, labels, world.lines, facts)
 
 
 def merits(facts: Sequence[Fact]) -> list[float]:
@@ -262,7 +263,7 @@ def network_text(public: Public, result: Repair, *, private: bool) -> str:
     """The network file of a release."""
     first = _snapshots(public)[0]
     shown = replace(public.grid, buses=replace(public.grid.buses, pd=first.pd, qd=first.qd))
-    case = from_network("released", shown, result.lines, result.points[0], public.names)
+    case = labelled(from_network("released", shown, result.lines, result.points[0]), public.labels)
     return to_text(
         case,
         file_notes(

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import stat
-import struct
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
 from gridveil.errors import ReleaseError
 from gridveil.files import require_room
+from gridveil.formats.registry import BESIDE, TRANSLATIONS
+from gridveil.packing import packed
 from gridveil.publish.staging import PREFIX, Taken, staged, tidy, try_out, write_staged
 
 NETWORK, CERTIFICATE, MANIFEST, PROFILE = "released.m", "certificate.json", "manifest.json", "profile.csv"
 REPORT, SIGNATURE = "report.html", "manifest.json.sig"
-FILES = (NETWORK, CERTIFICATE, MANIFEST, PROFILE, REPORT, SIGNATURE)
+TRANSLATED = (*TRANSLATIONS.values(), *BESIDE.values())
+"""The network in other formats, made from `released.m`."""
+FILES = (NETWORK, CERTIFICATE, MANIFEST, PROFILE, REPORT, SIGNATURE, *TRANSLATED)
 """All that a bundle may hold."""
-DAY, MODE, UNIX = 1 << 5 | 1, stat.S_IFREG | 0o644, 3
-"""Of every file in a .zip: 1 January 1980, a plain file, made on Unix."""
 
 
 def is_archive(target: Path) -> bool:
@@ -86,24 +85,6 @@ def write_files(target: Path, files: Mapping[str, bytes], *, force: bool = False
     with staged(target, force=force) as staging:
         for name, data in files.items():
             (staging / name).write_bytes(data)
-
-
-def packed(files: Mapping[str, bytes]) -> bytes:
-    """One .zip of files, in the one form that `verify` accepts: whatever could differ is fixed here.
-
-    Nothing is compressed: the same bytes can be deflated in many ways, and a stream may be followed by others.
-    """
-    bodies, directory, begin = list[bytes](), list[bytes](), 0
-    for name in sorted(files):
-        data, title = files[name], name.encode()
-        about = struct.pack("<HHHHHLLLHH", 20, 0, 0, 0, DAY, zlib.crc32(data), len(data), len(data), len(title), 0)
-        bodies += [b"PK\3\4", about, title, data]
-        more = struct.pack("<HHHLL", 0, 0, 0, MODE << 16, begin)
-        directory += [b"PK\1\2", struct.pack("<H", UNIX << 8 | 20), about, more, title]
-        begin += 30 + len(title) + len(data)
-    listed = b"".join(directory)
-    end = struct.pack("<HHHHLLH", 0, 0, len(files), len(files), len(listed), begin, 0)
-    return b"".join([*bodies, listed, b"PK\5\6", end])
 
 
 def digest(data: bytes) -> str:

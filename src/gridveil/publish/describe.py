@@ -237,9 +237,10 @@ def file_notes(*, private: bool, step: int | None, protection: Protection | None
     return tuple(notes) if private else (*notes, RESEARCH)
 
 
-def scrubbed(*, names_kept: bool) -> list[str]:
+def scrubbed(*, names_kept: bool, ids_kept: bool = False) -> list[str]:
     """What a release has taken out."""
-    kept = " (bus names kept on request)" if names_kept else ""
+    words = [word for word, kept in (("bus names", names_kept), ("ids of branches and units", ids_kept)) if kept]
+    kept = f" ({' and '.join(words)} kept on request)" if words else ""
     return [
         f"comments, names and extra tables of the input{kept}",
         "solved voltages, dispatch and flows (those in the file belong to the released network)",

@@ -6,16 +6,16 @@ true value. What each field means stands in docs/bundle.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date
 from itertools import groupby
 from re import fullmatch
 from typing import Annotated, Any, Literal
 from unicodedata import category
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert, to_builtins
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gridveil.errors import OtherFormat, ReleaseError
+from gridveil.publish.digests import Digests, Hash
 from gridveil.wall.codec import from_json, json_schema
 from gridveil.wall.facts import Fact
 from gridveil.wall.protection import Group, Protection, Ratings
@@ -32,7 +32,6 @@ Count = Annotated[int, Meta(ge=0, lt=2**53)]
 # ends are (?![\s\S]): in Python, but not in JSON Schema's language, $ also matches before a last line break
 Text = Annotated[str, Meta(min_length=1, max_length=1000)]
 """Words of the publisher's own: one line that shows all it holds, wherever it is printed (`shows_all`)."""
-Hash = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}(?![\s\S])")]
 Key = Annotated[str, Meta(pattern=r"^[A-Za-z0-9+/]{43}=(?![\s\S])")]
 Day = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?![\s\S])")]
 VERSION = r"[0-9]{1,4}([.][0-9]{1,6}){0,3}((a|b|rc)[0-9]{1,3})?([.]post[0-9]{1,3})?([.]dev[0-9]{1,12})?"
@@ -40,10 +39,13 @@ VERSION = r"[0-9]{1,4}([.][0-9]{1,6}){0,3}((a|b|rc)[0-9]{1,3})?([.]post[0-9]{1,3
 Version = Annotated[str, Meta(pattern=rf"^(absent|{VERSION})(?![\s\S])")]
 FIRST_DAY = date(2026, 1, 1)
 """No release is older: the first format is of that year."""
-Format = Literal["gridveil-release-5", "gridveil-release-6"]
+Format = Literal["gridveil-release-5", "gridveil-release-6", "gridveil-release-7"]
 FORMAT: Format = "gridveil-release-5"
 JOINT_FORMAT: Format = "gridveil-release-6"
 """Of releases that protect more than lines."""
+WIDER_FORMAT: Format = "gridveil-release-7"
+"""Of releases with translations, with ids of elements, or with an invented cost."""
+READ = (FORMAT, JOINT_FORMAT, WIDER_FORMAT)
 
 
 class MechanismRecord(Struct, frozen=True, forbid_unknown_fields=True):
@@ -195,35 +197,6 @@ class Software(Struct, frozen=True, forbid_unknown_fields=True):
     opendp: Version
 
 
-class Digests(
-    Struct,
-    frozen=True,
-    forbid_unknown_fields=True,
-    rename={
-        "network": "released.m",
-        "certificate": "certificate.json",
-        "profile": "profile.csv",
-        "report": "report.html",
-    },
-):
-    """SHA-256 of every other file but the signature. Of which there must be one is for `verify` to say."""
-
-    network: Hash | UnsetType = UNSET
-    certificate: Hash | UnsetType = UNSET
-    profile: Hash | UnsetType = UNSET
-    report: Hash | UnsetType = UNSET
-
-    @classmethod
-    def of(cls, digests: Mapping[str, str]) -> Digests:
-        """Digests by the names of their files."""
-        return convert(dict(digests), cls)
-
-    @property
-    def by_name(self) -> dict[str, str]:
-        found: dict[str, str] = to_builtins(self)
-        return found
-
-
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     """The record of one release; the bundle adds the digests and the key that signs them."""
 
@@ -245,6 +218,15 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     public_key: Key | None
     sha256: Digests
     protection: ProtectionRecord | UnsetType = UNSET
+    ids_kept: Literal[True] | UnsetType = UNSET
+    invented_cost: Annotated[float, Meta(gt=-LARGEST, lt=LARGEST)] | UnsetType = UNSET
+
+
+def format_of(record: Manifest) -> Format:
+    """The least format that has all of a manifest's fields."""
+    if record.sha256.translated or record.ids_kept is not UNSET or record.invented_cost is not UNSET:
+        return WIDER_FORMAT
+    return FORMAT if record.protection is UNSET else JOINT_FORMAT
 
 
 def protection_of(record: Manifest) -> Protection | None:
@@ -253,6 +235,16 @@ def protection_of(record: Manifest) -> Protection | None:
     if isinstance(stated, UnsetType) or not stated.groups:
         return None
     return Protection(dict(stated.groups), stated.ratings, stated.cost_classes)
+
+
+def ids_kept(record: Manifest) -> bool:
+    """Does a manifest say that ids of branches and units were kept?"""
+    return record.ids_kept is True
+
+
+def invented_cost(record: Manifest) -> float | None:
+    """The price of units that nobody gave a cost, if a manifest says that there are such."""
+    return None if isinstance(record.invented_cost, UnsetType) else record.invented_cost
 
 
 def shape_public(record: Manifest) -> bool:
@@ -283,10 +275,9 @@ def read_manifest(data: bytes) -> Manifest:
         head = from_json(data, _Head)
     except ReleaseError:
         head = _Head()
-    if head.format not in (FORMAT, JOINT_FORMAT) and fullmatch(r"gridveil-release-[0-9]{1,6}", head.format):
+    if head.format not in READ and fullmatch(r"gridveil-release-[0-9]{1,6}", head.format):
         raise OtherFormat(
-            f"this bundle has format {head.format}, and this version reads {FORMAT} and {JOINT_FORMAT}; "
-            f"{_readers(head)}"
+            f"this bundle has format {head.format}, and this version reads {', '.join(READ)}; {_readers(head)}"
         )
     return from_json(data, Manifest)
 

@@ -27,7 +27,7 @@ from gridveil.publish.kept import kept_draw
 from gridveil.publish.plan import Plan
 from gridveil.publish.preview import charges, preview
 from gridveil.publish.record import check_clock, conditions
-from gridveil.publish.refuse import check_network
+from gridveil.publish.refuse import check_labels, check_network
 from gridveil.publish.release import Release
 from gridveil.publish.spending import Purse, spending
 from gridveil.repair.child import ChildWorkshop
@@ -73,6 +73,7 @@ def release(
     the ledger knows renumbered buses. `hands` solve the unused steps on the released network (`repair/unused.py`).
     """
     check_network(plan, network)
+    check_labels(plan, network.labels)
     network = on_public_shares(network, plan.protection)
     noise = noise or ExactNoise()
     profile = _read_back(network, plan, profile)
@@ -103,13 +104,13 @@ def release(
         purse.keep(pack(kept_draw(drawn, plan, profile=profile is not None, horizon=horizon)))
         totals = asking.totals()
         # ════════ wall: below, the secret is seen by `asking` alone, whose answers are paid for and noised ════════
-        names = network.bus_names if plan.keep_names else None
+        kept = network.labels.kept(names=plan.keep_names, ids=plan.keep_ids)
         if plan.joint:
-            public = joint_world(drawn, plan, facts + totals, horizon, used, names, profile=profile is not None)
+            public = joint_world(drawn, plan, facts + totals, horizon, used, kept, profile=profile is not None)
             plates = merits(public.facts)
         else:
             demands = demands_in(horizon, drawn.grid)
-            public = Public(drawn.grid, plan, profile, demands, used, names, drawn.lines, facts)
+            public = Public(drawn.grid, plan, profile, demands, used, kept, drawn.lines, facts)
         begun = shop.begin(public.grid, public.noisy, plan.fidelity, partial(_so_far, progress))
         public, result = repaired(public, begun, plates, partial(asking.cost, plates), progress)
         progress("certifying what is written")

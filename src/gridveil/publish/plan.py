@@ -53,6 +53,9 @@ class Plan:
     protected) are 'private' (for `totals_share` of ε, and changes up to `totals_sensitivity`), 'derived', 'declared' or
     'published' (`published_totals`). `room` is the share of every range that a projection leaves free. With protected
     loads a profile may scale all of them; one that moves each for itself needs `shape_public`.
+
+    `keep_names` and `keep_ids` make names of buses and ids of branches and units public. `invented_cost` is the price
+    of units that nobody gave one, for the manifest.
     """
 
     epsilon: float
@@ -82,6 +85,8 @@ class Plan:
     totals_sensitivity: float = TOTALS_SENSITIVITY
     room: float = 0.0
     shape_public: bool = False
+    keep_ids: bool = False
+    invented_cost: float | None = None
 
     def __post_init__(self) -> None:
         if self.mechanism not in PUBLISHED:

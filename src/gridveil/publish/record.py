@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from math import ceil, floor, log10
 from re import match
 
-from msgspec import UNSET, UnsetType, convert
+from msgspec import UNSET, UnsetType, convert, structs
 
 from gridveil.errors import ReleaseError
 from gridveil.grid import Grid
@@ -30,12 +30,11 @@ from gridveil.publish.describe import (
     stays_public,
     unprotected_lines,
 )
+from gridveil.publish.digests import Digests
 from gridveil.publish.manifest import (
     FIRST_DAY,
     FORMAT,
-    JOINT_FORMAT,
     VERSION,
-    Digests,
     FidelityRecord,
     Horizon,
     Manifest,
@@ -47,6 +46,7 @@ from gridveil.publish.manifest import (
     RepairRecord,
     Software,
     WithinRecord,
+    format_of,
     totals_part,
 )
 from gridveil.publish.plan import Plan
@@ -74,8 +74,8 @@ def make_manifest(
     within = sorted(last.within, key=lambda one: place(one.mechanism)) if last else []
     before = earlier_conditions(receipts, plan.protection)
     used = [fact.step for fact in facts if fact.kind is FactKind.COST and fact.step is not None]
-    return Manifest(
-        format=JOINT_FORMAT if plan.joint else FORMAT,
+    record = Manifest(
+        format=FORMAT,
         warning=None if noise.private else RESEARCH,
         publisher=None,
         date=today(),
@@ -121,13 +121,16 @@ def make_manifest(
             shape_public=plan.shape_public and profile is not None,
         ),
         unprotected_lines=unprotected_lines(words, grid, plan.protection),
-        scrubbed=scrubbed(names_kept=plan.keep_names),
+        scrubbed=scrubbed(names_kept=plan.keep_names, ids_kept=plan.keep_ids),
         repair=RepairRecord(result.path, result.cuts, SIGNIFICANT),  # type: ignore[arg-type]
         software=_software(),
         public_key=None,
         sha256=Digests(),
         protection=_protection(plan, profile),
+        ids_kept=True if plan.keep_ids else UNSET,
+        invented_cost=UNSET if plan.invented_cost is None else plan.invented_cost,
     )
+    return structs.replace(record, format=format_of(record))
 
 
 def _protection(plan: Plan, profile: Profile | None) -> ProtectionRecord | UnsetType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gridveil.casefile.labels import Labels
 from gridveil.errors import ReleaseError
 from gridveil.grid import LineKind, Structure
 from gridveil.publish.plan import Plan
@@ -11,6 +12,18 @@ from gridveil.sealed.refuse import require_limits_in_order
 from gridveil.sealed.split import Sealed
 from gridveil.wall.protection import Group
 from gridveil.wall.shares import takes_shares
+
+
+def check_labels(plan: Plan, labels: Labels) -> None:
+    """Refuse to keep names or ids that a network has not, or that cannot stand in a file."""
+    for words, wanted, texts in (
+        ("names", plan.keep_names, (labels.bus_name,)),
+        ("ids", plan.keep_ids, (labels.branch_id, labels.gen_id)),
+    ):
+        if wanted and None in texts:
+            raise ReleaseError(f"{words} are to be kept, and the network has none; leave {words} out of --keep")
+        if wanted and not all(text.isprintable() for part in texts for text in part or ()):
+            raise ReleaseError(f"one of the {words} has a line break or an unseen character; correct it, or keep none")
 
 
 def check_network(plan: Plan, network: Sealed) -> None:

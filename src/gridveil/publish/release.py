@@ -16,7 +16,8 @@ from gridveil.grid import LineParameters, Network, OperatingPoint
 from gridveil.grid.profile import Profile
 from gridveil.privacy.signature import PrivateKey
 from gridveil.publish import bundle
-from gridveil.publish.manifest import Digests, Manifest, Publisher
+from gridveil.publish.digests import Digests
+from gridveil.publish.manifest import Manifest, Publisher, format_of
 from gridveil.publish.staging import Taken
 from gridveil.wall.certificate import Certificate, stored
 from gridveil.wall.codec import from_json, to_json
@@ -65,25 +66,26 @@ class Release:
         target: Path | str,
         *,
         force: bool = False,
-        extra: Mapping[str, str] | None = None,
+        extra: Mapping[str, str | bytes] | None = None,
         sign: PrivateKey | None = None,
     ) -> Path:
         """Write the bundle, as a directory or, if the name ends so, as one .zip.
 
         It holds released.m, certificate.json, manifest.json, profile.csv if there is a profile, and with `sign` the
-        signature of the manifest, which has the digests of all others. `extra` is the text of report.html, by its name;
-        it must be made from this release alone, or `verify` rejects it.
+        signature of the manifest, which has the digests of all others. `extra` are report.html and translations of the
+        network (`publish/translations.py`), by their names; made from this release alone, or `verify` rejects them.
         """
         target = bundle.check_target(Path(target), force=force)
         files = self.files()
         del files[bundle.MANIFEST]
-        for name, text in (extra or {}).items():
-            if name != bundle.REPORT:
-                raise ReleaseError(f"'{name}' cannot be added to a bundle; {bundle.REPORT} is all that can")
-            files[name] = text.encode()
+        for name, content in (extra or {}).items():
+            if name not in (bundle.REPORT, *bundle.TRANSLATED):
+                raise ReleaseError(f"'{name}' cannot be added to a bundle; {bundle.REPORT} and translations can")
+            files[name] = content.encode() if isinstance(content, str) else content
         key = None if sign is None else sign.public.text
         digests = Digests.of({name: bundle.digest(data) for name, data in files.items()})
-        manifest = to_json(structs.replace(self.manifest, public_key=key, sha256=digests)).encode()
+        record = structs.replace(self.manifest, public_key=key, sha256=digests)
+        manifest = to_json(structs.replace(record, format=format_of(record))).encode()
         files[bundle.MANIFEST] = manifest
         if sign is not None:
             files[bundle.SIGNATURE] = sign.sign(manifest)

@@ -11,4 +11,4 @@ def on_public_shares(network: Sealed, protection: Protection) -> Sealed:
     """The same network, in which piecewise costs bend at their public shares of pmax if a plan takes them so."""
     truth = network._open()
     taken = on_shares(truth, protection)
-    return network if taken is truth else Sealed(taken, network.bus_names, network.name)
+    return network if taken is truth else Sealed(taken, network.labels, network.name)

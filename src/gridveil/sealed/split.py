@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from gridveil.casefile import Case
+from gridveil.casefile.labels import Labels, labels
 from gridveil.casefile.to_network import to_network
 from gridveil.errors import WallBreach
 from gridveil.grid import Grid, Network, Structure, structure_of
@@ -13,16 +14,16 @@ from gridveil.wall.protection import GROUP_WORDS, Group, Protection
 
 
 class Sealed:
-    """A network that can be released and not be seen: its structure, the names of its buses if it has any, and its own.
+    """A network that can be released and not be seen: its structure, names and ids of its elements, and its own name.
 
     No number of any group is an attribute, and no repr, copy, pickle, iteration or comparison shows one.
     """
 
-    __slots__ = ("__numbers", "bus_names", "name", "structure")
+    __slots__ = ("__numbers", "labels", "name", "structure")
 
-    def __init__(self, network: Network, bus_names: tuple[str, ...] | None = None, name: str = "") -> None:
+    def __init__(self, network: Network, labels: Labels | None = None, name: str = "") -> None:
         self.structure: Structure = structure_of(network.grid)
-        self.bus_names = bus_names
+        self.labels = labels or Labels()
         self.name = name
         self.__numbers: Callable[[], Network] = lambda: network  # which no walk over attributes finds
 
@@ -51,10 +52,6 @@ class Sealed:
 
 def split(case: Case | Network) -> Sealed:
     """Seal a case."""
-    network = case if isinstance(case, Network) else to_network(case)
-    names: tuple[str, ...] | None = None
-    if isinstance(case, Case):
-        cell = case.extras.get("bus_name")
-        if isinstance(cell, tuple) and len(cell) == network.grid.n_bus == len(case.bus):
-            names = tuple(str(row[0]) for row in cell)
-    return Sealed(network, names, case.name if isinstance(case, Case) else "")
+    if isinstance(case, Network):
+        return Sealed(case)
+    return Sealed(to_network(case), labels(case, live=True), case.name)

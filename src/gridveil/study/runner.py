@@ -20,8 +20,8 @@ from uuid import uuid4
 from distributed import Client, KilledWorker, as_completed, wait
 from distributed.security import Security
 
-from gridveil.casefile.find import load
 from gridveil.errors import StudyError
+from gridveil.formats.find import load
 from gridveil.grid import Network
 from gridveil.study.cluster import connected, credentials
 from gridveil.study.declare import Row, Setting, Study, Task

@@ -36,6 +36,7 @@ class CheckKind(StrEnum):
     BYTES = "bytes"
     REPORT = "report"
     SIGNATURE = "signature"
+    TRANSLATED = "translated"
 
 
 class Basis(StrEnum):
@@ -92,6 +93,10 @@ CHECK_WORDS = {
     CheckKind.REPORT: (
         "faults of report.html",
         "The page is, byte for byte, the one that the other files make.",
+    ),
+    CheckKind.TRANSLATED: (
+        "files in other formats that released.m does not make",
+        "The files in other formats hold the network of released.m, and nothing else.",
     ),
     CheckKind.SIGNATURE: ("faults of the signature", "The manifest is signed by the key it names."),
 }

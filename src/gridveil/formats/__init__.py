@@ -1,0 +1,1 @@
+"""Networks in the formats people have: bytes -> `Case`, and a released `.m` -> bytes."""

@@ -1,0 +1,49 @@
+"""A case by its file, of any format, or by the name under which it is shipped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gridveil import cases
+from gridveil.casefile.case import Case
+from gridveil.casefile.labels import Labels, labelled
+from gridveil.casefile.to_network import to_network
+from gridveil.formats.imported import Imported
+from gridveil.formats.read import read_any
+from gridveil.grid import Network
+
+
+def read_case(case: str | Path) -> Case:
+    """Read a case file of any format, or a shipped case by its name."""
+    return named_case(import_case(case))
+
+
+def named_case(found: Imported) -> Case:
+    """The case with names and ids in its fields, as a `.m` file has them."""
+    if found.case.source.lower().endswith(".m"):
+        return found.case
+    identity = found.identity
+    return labelled(found.case, Labels(identity.bus_names, identity.circuit, identity.machine))
+
+
+def import_case(
+    case: str | Path,
+    form: str | None = None,
+    costs: Path | str | None = None,
+    limits: Path | str | None = None,
+    missing_cost: float | None = None,
+) -> Imported:
+    """The same with its identity, and with costs and limits lent to it; a file goes before a shipped case."""
+    shipped = cases.path(str(case))
+    try:
+        here = shipped is None or Path(case).exists()
+    except OSError:  # the reader will say why it cannot be looked at
+        here = True
+    return read_any(case if here or shipped is None else shipped, form, costs, limits, missing_cost)
+
+
+def load(case: str | Path | Case | Network) -> Network:
+    """The network of a case, a case file or a shipped case."""
+    if isinstance(case, Network):
+        return case
+    return to_network(case if isinstance(case, Case) else read_case(case))
