@@ -43,4 +43,3 @@ def numbered(case: Case) -> Identity:
 
     pairs = [tuple(sorted(row)) for row in case.branch[:, :2].astype(int).tolist()]
     return Identity(count(pairs), count([(int(bus),) for bus in case.gen[:, 0].tolist()]))
-
