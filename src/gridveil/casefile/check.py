@@ -1,12 +1,14 @@
-"""What a case must satisfy before it can be a network, each fault reported at its own line of the file.
+"""What a case must satisfy before it can be a network, each fault reported at its own line or record of the file.
 
-Element by element only where the format demands it of every row (references, statuses); limits and impedances are
-checked for elements in service, because files are full of placeholders in the rows that are switched off.
+A `Where` knows the place: lines of a `.m` file here, records of other formats in `gridveil.formats`. Element by element
+only where the format demands it of every row (references, statuses); limits and impedances are checked for elements in
+service, because files are full of placeholders in the rows that are switched off.
 """
 
 from __future__ import annotations
 
-from typing import NoReturn
+from dataclasses import dataclass
+from typing import NoReturn, Protocol
 
 import numpy as np
 
@@ -23,31 +25,60 @@ LARGEST_COST = 1e100
 """Of a coefficient: in per unit it is still a number."""
 
 
+class Where(Protocol):
+    """The place of a fault: a row of a table, or the table (`row` is None)."""
+
+    def has(self, table: str) -> bool:
+        """Whether the file has such a table, be it without rows."""
+
+    def fail(self, table: str, row: int | None, problem: str, advice: str) -> NoReturn:
+        """Raise `CaseFileError`."""
+
+
+@dataclass(frozen=True)
+class InText:
+    """Places in a MATPOWER file."""
+
+    source: Source
+    fields: dict[str, Assignment]
+
+    def has(self, table: str) -> bool:
+        """As `Where.has`."""
+        return table in self.fields
+
+    def fail(self, table: str, row: int | None, problem: str, advice: str) -> NoReturn:
+        """As `Where.fail`, with the line."""
+        item = self.fields[table]
+        if row is None:
+            self.source.fail(item.start, problem, advice)
+        problem = f"{problem} ({table} row {row + 1})"
+        raise CaseFileError(self.source.path, row_line(self.source, item, row), problem, advice)
+
+
+@dataclass(frozen=True)
 class _Checker:
-    """Raises the first fault of a table, at the file line of the first bad row."""
+    """Raises the first fault of a table, at the place of the first bad row."""
 
-    def __init__(self, source: Source, fields: dict[str, Assignment]) -> None:
-        self.source = source
-        self.fields = fields
+    where: Where
 
-    def fail(self, table: str, row: int, problem: str, advice: str) -> NoReturn:
-        raise CaseFileError(self.source.path, row_line(self.source, self.fields[table], row), problem, advice)
+    def fail(self, table: str, row: int | None, problem: str, advice: str) -> NoReturn:
+        self.where.fail(table, row, problem, advice)
 
     def refuse(self, table: str, bad: BoolArray, problem: str, advice: str) -> None:
         """Fail at the first row where `bad` holds."""
         rows = np.flatnonzero(bad)
         if rows.size:
-            self.fail(table, int(rows[0]), f"{problem} ({table} row {rows[0] + 1})", advice)
+            self.fail(table, int(rows[0]), problem, advice)
 
 
-def check_case(case: Case, source: Source, fields: dict[str, Assignment]) -> None:
+def check_case(case: Case, where: Where) -> None:
     """Raise `CaseFileError` unless the tables describe a network this package can represent."""
-    check = _Checker(source, fields)
+    check = _Checker(where)
     for name in ("bus", "gen", "branch", "gencost", "dcline"):
-        if name in fields:
+        if where.has(name):
             _check_width(check, name, case)
     if len(case.bus) == 0:
-        source.fail(fields["bus"].start, "mpc.bus has no rows", "a network needs at least one bus")
+        check.fail("bus", None, "mpc.bus has no rows", "a network needs at least one bus")
     _check_buses(check, case)
     _check_generators(check, case)
     _check_branches(check, case)
@@ -58,7 +89,7 @@ def check_case(case: Case, source: Source, fields: dict[str, Assignment]) -> Non
 def _check_width(check: _Checker, name: str, case: Case) -> None:
     table = case.extras[name] if name == "dcline" else getattr(case, name)
     if not isinstance(table, np.ndarray):
-        check.source.fail(check.fields[name].start, f"mpc.{name} is not a table of numbers", "write it as a matrix")
+        check.fail(name, None, f"mpc.{name} is not a table of numbers", "write it as a matrix")
     least, most = c.WIDTHS[name]
     width = table.shape[1]
     half = name == "branch" and width == c.ANGLE_MIN + 1  # one angle limit of two
@@ -79,9 +110,7 @@ def _check_buses(check: _Checker, case: Case) -> None:
     check.refuse("bus", ~_one_of(bus[:, c.BUS_TYPE], 1, 2, 3, 4), "the bus type is not 1, 2, 3 or 4", "correct it")
     live = buses_in_service(case)
     if not np.any(live):
-        check.source.fail(
-            check.fields["bus"].start, "every bus is isolated (type 4)", "a network needs one bus in service"
-        )
+        check.fail("bus", None, "every bus is isolated (type 4)", "a network needs one bus in service")
     for column in (c.PD, c.QD, c.GS, c.BS, c.BASE_KV):
         _check_finite(check, "bus", bus, column, live)
     _check_limits(check, "bus", bus, c.VMIN, c.VMAX, live)
@@ -133,11 +162,12 @@ def _check_branches(check: _Checker, case: Case) -> None:
 
 def _check_costs(check: _Checker, case: Case) -> None:
     cost, generators = case.gencost, len(case.gen)
-    if "gencost" not in check.fields:
+    if not check.where.has("gencost"):
         return
     if len(cost) not in (generators, 2 * generators):
-        check.source.fail(
-            check.fields["gencost"].start,
+        check.fail(
+            "gencost",
+            None,
             f"mpc.gencost has {len(cost)} rows for {generators} generators",
             "give one row per generator, or two blocks: active, then reactive",
         )
