@@ -74,6 +74,7 @@ class Tables:
     _costs: list[tuple[list[float] | None, list[float] | None]] = field(default_factory=list)
     _branch: list[list[float]] = field(default_factory=list)
     _circuit: list[str] = field(default_factory=list)
+    _taken: dict[tuple[int, ...], set[str]] = field(default_factory=dict)
 
     def fail(self, record: str, problem: str, advice: str) -> NoReturn:
         """Refuse the file for one of its records."""
@@ -94,6 +95,18 @@ class Tables:
     def has(self, number: int) -> bool:
         """Whether there is such a bus."""
         return number in self._rows
+
+    @property
+    def named(self) -> bool:
+        """Whether every bus so far has a name."""
+        return len(self._names) == len(self._bus)
+
+    def free_name(self, ends: tuple[int, ...], name: str) -> str:
+        """A name for a unit of a bus, or for a branch between two, that no other there has."""
+        taken = self._taken.setdefault(tuple(sorted(ends)), set())
+        free = next(one for one in (name, *(f"{name} ({n})" for n in range(2, len(taken) + 3))) if one not in taken)
+        taken.add(free)
+        return free
 
     def value(self, number: int, column: int) -> float:
         """A column of a bus."""
