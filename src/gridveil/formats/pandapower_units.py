@@ -47,7 +47,10 @@ def _add(tables: Tables, kind: str, index: int, one: Fields, bus: int, costs: Co
         low, high, qlow, qhigh = -high, -low, -qhigh, -qlow
     cost = costs.get((kind, index, "p")), costs.get((kind, index, "q"))
     tables.unit(
-        one.record, bus, _id(tables, kind, index, one, bus), Unit(low, high, qlow, qhigh, p, q, 1.0, True, *cost)
+        one.record,
+        bus,
+        _id(tables, kind, index, one, bus),
+        Unit(low, high, qlow, qhigh, p, q, 1.0, True, *cost, holds=False),
     )
 
 

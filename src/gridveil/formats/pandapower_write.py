@@ -41,7 +41,7 @@ def net_json(case: Case, identity: Identity) -> Row:
         "_module": "pandapower.auxiliary",
         "_class": "pandapowerNet",
         "_object": {
-            **{name: _frame(rows) for name, rows in net_tables(case, identity).items()},
+            **{name: _frame(rows) for name, rows in net_tables(case, identity).items() if rows},
             "version": VERSION, "format_version": VERSION, "name": "", "f_hz": F_HZ, "sn_mva": case.base_mva,
         },
     }  # fmt: skip

@@ -34,7 +34,7 @@ class Pi(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A unit in MW and Mvar. `cost` and `cost_q` are rows of gencost, or None."""
+    """A unit in MW and Mvar. `cost` and `cost_q` are rows of gencost, or None; one that `holds` its voltage has vg."""
 
     pmin: float
     pmax: float
@@ -46,6 +46,7 @@ class Unit(NamedTuple):
     live: bool = True
     cost: list[float] | None = None
     cost_q: list[float] | None = None
+    holds: bool = True
 
 
 def polynomial(*rising: float) -> list[float]:
@@ -74,6 +75,8 @@ class Tables:
     _costs: list[tuple[list[float] | None, list[float] | None]] = field(default_factory=list)
     _branch: list[list[float]] = field(default_factory=list)
     _circuit: list[str] = field(default_factory=list)
+    _held: set[int] = field(default_factory=set)
+    _loose: list[list[float]] = field(default_factory=list)
     _taken: dict[tuple[int, ...], set[str]] = field(default_factory=dict)
 
     def fail(self, record: str, problem: str, advice: str) -> NoReturn:
@@ -140,6 +143,10 @@ class Tables:
         row = [number, unit.pg, unit.qg, unit.qmax, unit.qmin, unit.vg, self.base_mva, float(unit.live)]
         self._gen.append([*row, unit.pmax, unit.pmin, *[0.0] * (c.GEN_WIDTH - 10)])
         self._machine.append(machine)
+        if unit.holds:
+            self._held |= {number} if unit.live else set()
+        else:
+            self._loose.append(self._gen[-1])
         self._costs.append((unit.cost, unit.cost_q))
 
     def branch(
@@ -169,10 +176,11 @@ class Tables:
 
     def imported(self, name: str) -> Imported:
         """All of it as a case that makes a network, or `CaseFileError`."""
-        with_unit = {int(row[c.GEN_BUS]) for row in self._gen if row[c.GEN_STATUS]}
+        for row in self._loose:  # whoever holds the voltage says which
+            row[c.VG] = self.value(int(row[c.GEN_BUS]), c.VM)
         for row in self._bus:
             if row[c.BUS_TYPE] in (c.PQ_BUS, c.PV_BUS):
-                row[c.BUS_TYPE] = c.PV_BUS if int(row[c.BUS_NUMBER]) in with_unit else c.PQ_BUS
+                row[c.BUS_TYPE] = c.PV_BUS if int(row[c.BUS_NUMBER]) in self._held else c.PQ_BUS
         bus_names = tuple(self._names) if self._names and len(self._names) == len(self._bus) else None
         identity = Identity(tuple(self._circuit), tuple(self._machine), bus_names)
         case = Case(
