@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from gridveil.errors import CaseFileError
 from gridveil.formats.fields import Fields
+from gridveil.formats.frames import frame_rows
 from gridveil.formats.recognise import json_object
 
 OLDEST = 3
@@ -51,10 +51,7 @@ def from_net(path: Path, net: Mapping[str, Any]) -> Net:
     frames = {name: value for name, value in net.items() if hasattr(value, "to_dict") and hasattr(value, "columns")}
     wanted = {name: value for name, value in frames.items() if not name.startswith(("_", "res_"))}
     tables = {
-        name: {
-            int(index): Fields(path, f"{name} {index}", {str(key): _plain(one) for key, one in row.items()})
-            for index, row in value.to_dict("index").items()
-        }
+        name: {int(index): Fields(path, f"{name} {index}", row) for index, row in frame_rows(value).items()}
         for name, value in wanted.items()
     }
     return _checked(path, net, tables)
@@ -105,13 +102,3 @@ def _frame(path: Path, name: str, value: dict[str, Any]) -> dict[int, Fields]:
             raise CaseFileError(path, None, f"{name} {key}: the row has more or fewer cells than columns", "correct it")
         found[key] = Fields(path, f"{name} {key}", dict(zip(map(str, columns), row, strict=True)))
     return found
-
-
-def _plain(value: Any) -> Any:
-    """A value of NumPy or pandas as Python has it; what is missing is None."""
-    if value is None or isinstance(value, str | list):
-        return value
-    if type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    value = value.item() if hasattr(value, "item") else value
-    return None if isinstance(value, float) and math.isnan(value) else value

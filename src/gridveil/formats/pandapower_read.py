@@ -12,7 +12,7 @@ from gridveil.formats.pandapower_costs import costs
 from gridveil.formats.pandapower_net import Net
 from gridveil.formats.pandapower_trafo import plate_of, star, tap_of, two_winding
 from gridveil.formats.pandapower_units import add_units
-from gridveil.formats.tables import Pi, Tables
+from gridveil.formats.tables import STUBS, Pi, Tables, stub
 
 REFUSED = (
     "xward", "motor", "asymmetric_load", "asymmetric_sgen", "storage", "dcline", "svc", "ssc", "tcsc", "vsc",
@@ -22,7 +22,6 @@ REFUSED = (
 NO_LIMIT_KA = 99999.0
 """pandapower's converters write this current where a line has no rating."""
 MERGED = "{} closed switches between buses made two of them one"
-STUBS = "{} branches are open at one end: what they take is a shunt at the other"
 NO_RATINGS = "the table {} has no column max_loading_percent: no rating, as in pandapower's OPF"
 NO_VOLTAGES = "{} voltage limits are missing: 0 to 2 p.u., as in pandapower's OPF"
 
@@ -227,15 +226,8 @@ def _branch(
     if live and any(reached) and not all(reached) and kind:
         near = 0 if reached[0] else 1
         tables.notes[STUBS] += 1
-        taken = _stub(pi, near) * tables.base_mva
+        taken = stub(pi, near) * tables.base_mva
         tables.shunt(one.record, ends[near], taken.real, taken.imag)
     name = one.values.get("name")
     circuit = tables.free_name(ends, name if isinstance(name, str) and name else f"{one.record}")
     tables.branch(one.record, ends, circuit, pi, rating, live=live and all(reached))
-
-
-def _stub(pi: Pi, near: int) -> complex:
-    """What a branch takes at one end when the other is open, in per unit."""
-    here, there = (pi.y_from, pi.y_to) if near == 0 else (pi.y_to, pi.y_from)
-    far = there / (1 + there * complex(pi.r, pi.x))
-    return (here + far) / ((pi.ratio or 1.0) ** 2 if near == 0 else 1.0)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from gridveil.casefile.case import Case
-from gridveil.errors import CaseFileError, GridVeilError
+from gridveil.errors import CaseFileError
 from gridveil.formats.imported import Identity, Imported
+from gridveil.formats.libraries import needed
 from gridveil.formats.pypsa import CANNOT_HOLD
 from gridveil.formats.pypsa_net import SERIES, TABLES, TEXTS, add_series, from_tables
 from gridveil.formats.pypsa_read import BASE, imported
@@ -80,15 +81,9 @@ def _letters(value: Any) -> Any:
 
 
 def _hdf5(path: Path, data: bytes) -> tuple[dict[str, Any], bytes]:
+    library = needed("netCDF4", "formats")
     try:
-        from netCDF4 import Dataset  # noqa: PLC0415
-    except ModuleNotFoundError:
-        raise GridVeilError(
-            "this netCDF file is HDF5, which needs the library netCDF4; pip install 'gridveil[formats]', "
-            "or export the network as a folder of CSV files"
-        ) from None
-    try:
-        with Dataset("in memory", memory=data) as file:
+        with library.Dataset("in memory", memory=data) as file:
             file.set_auto_mask(False)
             found = {name: one[...] for name, one in file.variables.items()}
             return found, str(getattr(file, "meta", "")).encode()

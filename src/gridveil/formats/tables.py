@@ -19,6 +19,8 @@ from gridveil.formats.imported import Identity, Imported
 EQUAL = 1e-12
 """Relative: admittances of two ends that differ by less are equal, and conductances below that are none."""
 MOVED = "parts of {} branches that a MATPOWER branch cannot hold (conductance, unequal ends) became bus shunts"
+STUBS = "{} branches are open at one end: what they take is a shunt at the other"
+NO_COSTS = "the format has no generator costs: every dispatch costs 0 until costs are lent (--costs)"
 COSTLESS = "{} units have no cost where others have one: they cost nothing"
 
 
@@ -31,6 +33,13 @@ class Pi(NamedTuple):
     y_to: complex
     ratio: float = 0.0
     shift_deg: float = 0.0
+
+
+def stub(pi: Pi, near: int) -> complex:
+    """What a branch takes at one end (0 is from, 1 is to) when the other is open, as an admittance in per unit."""
+    here, there = (pi.y_from, pi.y_to) if near == 0 else (pi.y_to, pi.y_from)
+    far = there / (1 + there * complex(pi.r, pi.x))
+    return (here + far) / ((pi.ratio or 1.0) ** 2 if near == 0 else 1.0)
 
 
 class Unit(NamedTuple):
