@@ -15,7 +15,7 @@ from gridveil.formats.imported import Identity, Imported
 from gridveil.formats.jsons import to_bytes
 from gridveil.formats.live import Live, live, terms
 from gridveil.formats.recognise import json_object
-from gridveil.formats.tables import Pi, Tables, Unit, piecewise, polynomial
+from gridveil.formats.tables import Pi, Tables, Unit, computing, piecewise, polynomial
 
 CANNOT_HOLD = ("EGRET JSON has no infinite limits of generators: they are written as 1e9 times the base",)
 KINDS = {"PQ": c.PQ_BUS, "PV": c.PV_BUS, "ref": c.REFERENCE_BUS, "isolated": c.ISOLATED_BUS}
@@ -26,7 +26,11 @@ ENDLESS = 1e9
 
 def read(path: Path, data: bytes) -> Imported:
     """A network of one moment; time series are refused."""
-    found = json_object(path, data)
+    with computing(path):
+        return _imported(path, json_object(path, data))
+
+
+def _imported(path: Path, found: dict[str, Any]) -> Imported:
     elements, system = found.get("elements"), found.get("system")
     if not isinstance(elements, dict) or not isinstance(system, dict):
         raise CaseFileError(path, None, "there are no 'elements' and 'system'", "give a file that ModelData.write made")

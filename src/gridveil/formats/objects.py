@@ -13,6 +13,7 @@ import numpy as np
 from gridveil.arrays import FloatArray
 from gridveil.casefile.case import Case
 from gridveil.casefile.from_network import from_network
+from gridveil.casefile.read import USER_TERMS
 from gridveil.errors import CaseFileError, GridVeilError
 from gridveil.formats import pandapower_net, pandapower_read, powsybl, pypsa_read
 from gridveil.formats.checked import checked
@@ -96,9 +97,13 @@ def _from_pypower(path: Path, ppc: dict[str, Any]) -> Imported:
         base = float(ppc["baseMVA"])
     except (TypeError, ValueError):
         raise CaseFileError(path, None, "'baseMVA' is not a number", "give it, such as 100") from None
-    tables = {name: table(name) for name in ("bus", "gen", "branch")}
-    costs = table("gencost") if "gencost" in ppc and np.size(ppc["gencost"]) else np.zeros((0, 0))
-    case = Case(name="network", base_mva=base, gencost=costs, **tables)
+    for name in USER_TERMS:
+        if np.size(ppc.get(name, ())):
+            problem = f"'{name}' adds terms to the OPF that this model does not have"
+            raise CaseFileError(path, None, problem, "delete it if the plain OPF is meant")
+    costs = table("gencost") if np.size(ppc.get("gencost", ())) else np.zeros((0, 0))
+    lines = {"dcline": table("dcline")} if np.size(ppc.get("dcline", ())) else {}
+    case = Case("network", base, table("bus"), table("gen"), table("branch"), costs, lines)
     ends = [one[:, :count] for one, count in ((case.branch, 2), (case.gen, 1)) if len(one)]
     whole = all(np.all(np.isfinite(one)) and np.all(np.abs(one) < 2**53) for one in ends)
     identity = numbered(case) if whole else Identity(("",) * len(case.branch), ("",) * len(case.gen))
@@ -106,7 +111,7 @@ def _from_pypower(path: Path, ppc: dict[str, Any]) -> Imported:
 
 
 def case_of(network: Network) -> Case:
-    """A case of a network that has no operating point: voltages at 1, or at the nearest that is allowed, and no power."""
+    """A case of a network that has no operating point: voltages at 1 or the nearest that is allowed, and no power."""
     buses, made = network.grid.buses, network.grid.generators
     nothing = np.zeros(len(made.bus))
     pg, qg = np.clip(nothing, made.pmin, made.pmax), np.clip(nothing, made.qmin, made.qmax)

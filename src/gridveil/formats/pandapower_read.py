@@ -12,7 +12,7 @@ from gridveil.formats.pandapower_costs import costs
 from gridveil.formats.pandapower_net import Net
 from gridveil.formats.pandapower_trafo import plate_of, star, tap_of, two_winding
 from gridveil.formats.pandapower_units import add_units
-from gridveil.formats.tables import STUBS, Pi, Tables, stub
+from gridveil.formats.tables import STUBS, Pi, Tables, computing, stub
 
 REFUSED = (
     "xward", "motor", "asymmetric_load", "asymmetric_sgen", "storage", "dcline", "svc", "ssc", "tcsc", "vsc",
@@ -47,6 +47,11 @@ class Places:
 
 def imported(net: Net) -> Imported:
     """The case of a net."""
+    with computing(net.path):
+        return _imported(net)
+
+
+def _imported(net: Net) -> Imported:
     base = net.top.number("sn_mva")
     if base <= 0:
         net.top.fail("its base sn_mva is not positive", "give it in MVA, such as 100")

@@ -18,7 +18,7 @@ from gridveil.formats.imported import Identity, Imported
 from gridveil.formats.jsons import to_bytes
 from gridveil.formats.live import Live, live, terms
 from gridveil.formats.recognise import json_object
-from gridveil.formats.tables import Pi, Tables, Unit, piecewise, polynomial
+from gridveil.formats.tables import Pi, Tables, Unit, computing, piecewise, polynomial
 
 CANNOT_HOLD = (
     "PowerModels JSON has no infinite limits of generators: they are written as 1e9 p.u.",
@@ -33,7 +33,11 @@ ENDLESS = 1e9
 
 def read(path: Path, data: bytes) -> Imported:
     """A network in per unit, or in mixed units where the file says so."""
-    found = json_object(path, data)
+    with computing(path):
+        return _imported(path, json_object(path, data))
+
+
+def _imported(path: Path, found: dict[str, Any]) -> Imported:
     if found.get("multinetwork") is True or "nw" in found:
         raise CaseFileError(path, None, "the file holds several networks", "save each of them alone")
     top = Fields(path, "the file", found)

@@ -1,7 +1,7 @@
 """Networks of pypowsybl -> case, by its data frames: XIIDM and CGMES come through it.
 
-Buses are those of its bus view, in which switches are merged. Everything is in kV, ohms, siemens and amperes, and
-π branches have their ideal transformer at side 1; what is beyond is referred to side 2 or, of three windings, to the star.
+Buses are those of its bus view, in which switches are merged. Everything is in kV, ohms, siemens and amperes. Branches
+have their ideal transformer at side 1; what is beyond is referred to side 2 or, of three windings, to the star.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gridveil.casefile import columns as c
 from gridveil.formats.fields import Fields
 from gridveil.formats.frames import frame_rows
 from gridveil.formats.imported import Imported
-from gridveil.formats.tables import NO_COSTS, STUBS, Pi, Tables, Unit, stub
+from gridveil.formats.tables import NO_COSTS, STUBS, Pi, Tables, Unit, computing, stub
 
 BASE_MVA = 100.0
 REFUSED = {
@@ -31,7 +31,8 @@ PERMANENT = -1
 
 def imported(network: Any, path: Path) -> Imported:
     """The case of a pypowsybl network."""
-    return _Reader(network, path).case()
+    with computing(path):
+        return _Reader(network, path).case()
 
 
 class _Reader:

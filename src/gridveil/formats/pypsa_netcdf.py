@@ -19,6 +19,7 @@ from gridveil.formats.pypsa_net import SERIES, TABLES, TEXTS, add_series, from_t
 from gridveil.formats.pypsa_read import BASE, imported
 from gridveil.formats.pypsa_write import net_tables
 from gridveil.formats.recognise import json_object
+from gridveil.regular import refuse_size
 
 __all__ = ["CANNOT_HOLD", "read", "write"]
 _CLASSIC = (b"CDF\x01", b"CDF\x02")
@@ -85,8 +86,12 @@ def _hdf5(path: Path, data: bytes) -> tuple[dict[str, Any], bytes]:
     try:
         with library.Dataset("in memory", memory=data) as file:
             file.set_auto_mask(False)
+            # a small file may claim any number of values that it fills in itself
+            refuse_size(path, sum(8 * int(one.size) for one in file.variables.values()))
             found = {name: one[...] for name, one in file.variables.items()}
             return found, str(getattr(file, "meta", "")).encode()
+    except CaseFileError:
+        raise
     except Exception as error:
         raise CaseFileError(path, None, "this netCDF file cannot be read", "save it anew with PyPSA") from error
 

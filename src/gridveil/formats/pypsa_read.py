@@ -8,7 +8,7 @@ from gridveil.casefile import columns as c
 from gridveil.formats.fields import Fields
 from gridveil.formats.imported import Imported
 from gridveil.formats.pypsa_net import PypsaNet
-from gridveil.formats.tables import Pi, Tables, Unit, polynomial
+from gridveil.formats.tables import Pi, Tables, Unit, computing, polynomial
 
 REFUSED = ("links", "stores", "storage_units", "processes")
 BASE = "baseMVA"
@@ -20,6 +20,11 @@ NO_Q = "{} generators have no columns q_min and q_max: their reactive power is u
 
 def imported(net: PypsaNet) -> Imported:
     """The case of a network."""
+    with computing(net.path):
+        return _imported(net)
+
+
+def _imported(net: PypsaNet) -> Imported:
     for table in REFUSED:
         for one in net[table].values():
             if one.flag("active", True):

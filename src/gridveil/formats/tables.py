@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -56,6 +58,17 @@ class Unit(NamedTuple):
     cost: list[float] | None = None
     cost_q: list[float] | None = None
     holds: bool = True
+
+
+@contextmanager
+def computing(path: Path) -> Iterator[None]:
+    """Whoever gives numbers that nothing can be computed with is told so; the sentence names no record, for several may
+    be at fault."""
+    try:
+        yield
+    except ArithmeticError:
+        problem = "its voltages, bases or impedances are so large or small that they cannot be brought to per unit"
+        raise CaseFileError(path, None, problem, "check their units") from None
 
 
 def polynomial(*rising: float) -> list[float]:

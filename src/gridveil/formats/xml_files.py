@@ -54,7 +54,7 @@ def _unpacked(path: Path, data: bytes) -> dict[str, bytes]:
 
 
 def _check_xml(path: Path, name: str, content: bytes) -> None:
-    """Only plain XML: no document type, whose entities may be bombs or read other files, nor a coding that hides one."""
+    """Only plain XML: no document type, whose entities may be bombs or read other files, nor a coding that hides it."""
 
     def fail(problem: str, advice: str) -> None:
         raise CaseFileError(path, None, f"{name}: {problem}", advice)
