@@ -8,7 +8,7 @@ them. `branch` without its two angle columns (11) is still common.
 from __future__ import annotations
 
 BUS_NUMBER, BUS_TYPE, PD, QD, GS, BS = 0, 1, 2, 3, 4, 5
-VM, VA, BASE_KV, VMAX, VMIN = 7, 8, 9, 11, 12
+AREA, VM, VA, BASE_KV, ZONE, VMAX, VMIN = 6, 7, 8, 9, 10, 11, 12
 
 GEN_BUS, PG, QG, QMAX, QMIN, VG, MBASE, GEN_STATUS, PMAX, PMIN = range(10)
 PC1, PC2, QC1MIN, QC1MAX, QC2MIN, QC2MAX = range(10, 16)

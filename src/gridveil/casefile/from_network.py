@@ -51,7 +51,7 @@ def _bus(grid: Grid, point: OperatingPoint) -> FloatArray:
     table[:, c.BUS_TYPE] = np.where(buses.is_reference, c.REFERENCE_BUS, np.where(has_generator, c.PV_BUS, c.PQ_BUS))
     for column, values in ((c.PD, buses.pd), (c.QD, buses.qd), (c.GS, buses.gs), (c.BS, buses.bs)):
         table[:, column] = _tidy(values * base)
-    table[:, 6] = table[:, 10] = 1  # area and zone: one of each
+    table[:, c.AREA] = table[:, c.ZONE] = 1
     table[:, c.VM], table[:, c.VA] = point.vm, np.rad2deg(point.va)
     table[:, c.BASE_KV], table[:, c.VMAX], table[:, c.VMIN] = buses.base_kv, buses.vmax, buses.vmin
     return table

@@ -44,11 +44,11 @@ def live(case: Case, identity: Identity) -> Live:
     names = identity.bus_names
     return Live(
         base_mva=case.base_mva,
-        bus=case.bus[buses, :13],
-        gen=_width(case.gen[units] if count else case.gen, 10, c.GEN_WIDTH),
+        bus=_buses(case.bus[buses, :13]),
+        gen=_units(case.gen[units] if count else case.gen, case.base_mva),
         branch=_branches(case.branch[branches] if len(case.branch) else case.branch),
-        cost_p=None if costs is None else costs[:count][units],
-        cost_q=None if costs is None or len(costs) == count else costs[count:][units],
+        cost_p=None if costs is None else _costs(costs[:count][units]),
+        cost_q=None if costs is None or len(costs) == count else _costs(costs[count:][units]),
         circuit=_kept(identity.circuit, branches),
         machine=_kept(identity.machine, units),
         bus_names=None if names is None else _kept(names, buses),
@@ -66,6 +66,30 @@ def _width(table: FloatArray, kept: int, width: int) -> FloatArray:
     return result
 
 
+def _buses(bus: FloatArray) -> FloatArray:
+    """In one area and one zone."""
+    result = bus.copy()
+    result[:, [c.AREA, c.ZONE]] = 1
+    return result
+
+
+def _units(gen: FloatArray, base_mva: float) -> FloatArray:
+    """21 columns; the base of a unit is that of the system, for its own is a nameplate."""
+    result = _width(gen, 10, c.GEN_WIDTH)
+    result[:, c.MBASE], result[:, c.GEN_STATUS] = base_mva, 1
+    return result
+
+
+def _costs(costs: FloatArray) -> FloatArray:
+    """Without costs of starting, and with zeros behind the terms that count."""
+    result = costs.copy()
+    result[:, [c.COST_STARTUP, c.COST_SHUTDOWN]] = 0
+    for row in result:
+        row[c.COST_FIRST + len(terms(row)[1]) :] = 0
+    longest = max((len(terms(row)[1]) for row in result), default=1)
+    return result[:, : c.COST_FIRST + longest]
+
+
 def _branches(branch: FloatArray) -> FloatArray:
     """13 columns; the second and third rating are not shown, and limits of 0 and 0, or beyond 360, are none."""
     result = _width(branch, min(13, branch.shape[1]) if len(branch) else 13, 13)
@@ -73,9 +97,15 @@ def _branches(branch: FloatArray) -> FloatArray:
     none = (low == 0) & (high == 0)
     result[:, c.ANGLE_MIN] = np.where(none | (low <= -360), -360.0, low)
     result[:, c.ANGLE_MAX] = np.where(none | (high >= 360), 360.0, high)
-    result[:, [c.RATE_B, c.RATE_C]] = 0
+    result[:, [c.RATE_B, c.RATE_C]], result[:, c.BRANCH_STATUS] = 0, 1
     result[np.isinf(result[:, c.RATE_A]), c.RATE_A] = 0
     return result
+
+
+def joined(blocks: Sequence[FloatArray]) -> FloatArray:
+    """Costs of active and of reactive power as one table, the narrower filled up."""
+    width = max(block.shape[1] for block in blocks)
+    return np.concatenate([_width(block, block.shape[1], width) for block in blocks])
 
 
 def terms(row: FloatArray) -> tuple[int, list[float]]:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from gridveil.arrays import FloatArray
+from gridveil.casefile import columns as c
 from gridveil.casefile.case import Case
 from gridveil.casefile.read import USER_TERMS
 from gridveil.errors import CaseFileError
 from gridveil.formats.checked import checked
 from gridveil.formats.imported import Identity, Imported, numbered
-from gridveil.formats.live import live
+from gridveil.formats.live import joined, live
 from gridveil.formats.mat5 import variables
 
 CANNOT_HOLD = ("a .mat file has no circuit and machine ids: parallel branches, and units of one bus, count from 1",)
@@ -38,8 +39,9 @@ def read(path: Path, data: bytes) -> Imported:
     tables = {name: _table(path, mpc, name) for name in _TABLES}
     names = mpc.get("bus_name")
     named = isinstance(names, list) and len(names) == len(tables["bus"]) and all(isinstance(n, str) for n in names)
-    dcline = {"dcline": _table(path, mpc, "dcline")} if "dcline" in mpc else {}
-    case = Case(name=path.stem, base_mva=_base(path, mpc), extras=dcline, source=str(path), **tables)
+    if "dcline" in mpc:
+        refuse_dclines(path, _table(path, mpc, "dcline"))
+    case = Case(name=path.stem, base_mva=_base(path, mpc), source=str(path), **tables)
     identity = numbered(case) if _whole(case) else Identity(("",) * len(case.branch), ("",) * len(case.gen))
     checked(path, case, identity)
     identity = Identity(identity.circuit, identity.machine, tuple(names) if named and isinstance(names, list) else None)
@@ -56,12 +58,20 @@ def write(case: Case, identity: Identity) -> bytes:
     mpc["branch"] = shown.branch
     blocks = [one for one in (shown.cost_p, shown.cost_q) if one is not None]
     if blocks:
-        mpc["gencost"] = np.concatenate(blocks)
+        mpc["gencost"] = joined(blocks)
     if shown.bus_names is not None:
         mpc["bus_name"] = np.array([[name] for name in shown.bus_names], dtype=object)
     stream = io.BytesIO()
     savemat(stream, {"mpc": mpc}, oned_as="column")
     return _HEADER.ljust(116) + stream.getvalue()[116:]
+
+
+def refuse_dclines(path: Path, dcline: FloatArray) -> None:
+    """Refuse a table of DC lines of which one is in service."""
+    live = dcline[:, c.DCLINE_STATUS] != 0 if dcline.shape[1] > c.DCLINE_STATUS else np.ones(len(dcline), dtype=bool)
+    if np.any(live):
+        problem = f"a DC line is in service and this model has none (row {np.flatnonzero(live)[0] + 1} of mpc.dcline)"
+        raise CaseFileError(path, None, problem, "switch it off, or replace it by a generator at each end")
 
 
 def _table(path: Path, mpc: dict[str, Any], name: str) -> FloatArray:

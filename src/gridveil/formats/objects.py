@@ -20,7 +20,8 @@ from gridveil.formats.checked import checked
 from gridveil.formats.frames import frame_rows
 from gridveil.formats.imported import Identity, Imported, numbered
 from gridveil.formats.libraries import needed
-from gridveil.formats.live import live
+from gridveil.formats.live import joined, live
+from gridveil.formats.matfile import refuse_dclines
 from gridveil.formats.pandapower import write as pandapower_json
 from gridveil.formats.pypsa_net import SERIES, TABLES, add_series, from_tables
 from gridveil.formats.pypsa_read import BASE
@@ -102,8 +103,9 @@ def _from_pypower(path: Path, ppc: dict[str, Any]) -> Imported:
             problem = f"'{name}' adds terms to the OPF that this model does not have"
             raise CaseFileError(path, None, problem, "delete it if the plain OPF is meant")
     costs = table("gencost") if np.size(ppc.get("gencost", ())) else np.zeros((0, 0))
-    lines = {"dcline": table("dcline")} if np.size(ppc.get("dcline", ())) else {}
-    case = Case("network", base, table("bus"), table("gen"), table("branch"), costs, lines)
+    if np.size(ppc.get("dcline", ())):
+        refuse_dclines(path, table("dcline"))
+    case = Case("network", base, table("bus"), table("gen"), table("branch"), costs)
     ends = [one[:, :count] for one, count in ((case.branch, 2), (case.gen, 1)) if len(one)]
     whole = all(np.all(np.isfinite(one)) and np.all(np.abs(one) < 2**53) for one in ends)
     identity = numbered(case) if whole else Identity(("",) * len(case.branch), ("",) * len(case.gen))
@@ -125,7 +127,7 @@ def to_pypower(case: Case, identity: Identity | None = None) -> dict[str, Any]:
     found: dict[str, Any] = {"version": "2", "baseMVA": shown.base_mva, "bus": shown.bus.copy(), "gen": shown.gen}
     found["branch"] = shown.branch
     blocks = [one for one in (shown.cost_p, shown.cost_q) if one is not None]
-    return found | ({"gencost": np.concatenate(blocks)} if blocks else {})
+    return found | ({"gencost": joined(blocks)} if blocks else {})
 
 
 def to_pandapower(case: Case, identity: Identity | None = None) -> Any:
