@@ -41,7 +41,8 @@ def read(path: Path, data: bytes) -> Imported:
     named = isinstance(names, list) and len(names) == len(tables["bus"]) and all(isinstance(n, str) for n in names)
     if "dcline" in mpc:
         refuse_dclines(path, _table(path, mpc, "dcline"))
-    case = Case(name=path.stem, base_mva=_base(path, mpc), source=str(path), **tables)
+    bus, gen, branch, costs = (tables[name] for name in _TABLES)
+    case = Case(path.stem, _base(path, mpc), bus, gen, branch, costs, source=str(path))
     identity = numbered(case) if _whole(case) else Identity(("",) * len(case.branch), ("",) * len(case.gen))
     checked(path, case, identity)
     identity = Identity(identity.circuit, identity.machine, tuple(names) if named and isinstance(names, list) else None)
