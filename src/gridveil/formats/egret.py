@@ -13,11 +13,14 @@ from gridveil.errors import CaseFileError
 from gridveil.formats.fields import Fields, records
 from gridveil.formats.imported import Identity, Imported
 from gridveil.formats.jsons import to_bytes
-from gridveil.formats.live import Live, live, terms
+from gridveil.formats.live import LEFT_OUT, Live, live, terms
 from gridveil.formats.recognise import json_object
 from gridveil.formats.tables import Pi, Tables, Unit, computing, piecewise, polynomial
 
-CANNOT_HOLD = ("EGRET JSON has no infinite limits of generators: they are written as 1e9 times the base",)
+CANNOT_HOLD = (
+    LEFT_OUT,
+    "EGRET JSON has no infinite limits of generators: they are written as 1e9 times the base",
+)
 KINDS = {"PQ": c.PQ_BUS, "PV": c.PV_BUS, "ref": c.REFERENCE_BUS, "isolated": c.ISOLATED_BUS}
 REFUSED = ("dc_branch", "storage", "electrolyzer", "hydro")
 """Elements that this model has none of, if they are in service."""

@@ -18,6 +18,13 @@ from gridveil.errors import GridVeilError
 from gridveil.formats.imported import Identity
 
 
+LEFT_OUT = (
+    "rows out of service, second and third ratings, areas, zones, costs of starting, ramp rates, capability curves and "
+    "solved flows are not written"
+)
+"""What no writer of this room shows, whatever its format could hold: a release has none of it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Live:
     """The rows in service: buses, units (21 columns), branches (13, absent angle limits as ±360), costs and ids.

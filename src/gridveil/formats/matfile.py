@@ -15,10 +15,13 @@ from gridveil.casefile.read import USER_TERMS
 from gridveil.errors import CaseFileError
 from gridveil.formats.checked import checked
 from gridveil.formats.imported import Identity, Imported, numbered
-from gridveil.formats.live import joined, live
+from gridveil.formats.live import LEFT_OUT, joined, live
 from gridveil.formats.mat5 import variables
 
-CANNOT_HOLD = ("a .mat file has no circuit and machine ids: parallel branches, and units of one bus, count from 1",)
+CANNOT_HOLD = (
+    LEFT_OUT,
+    "a .mat file has no circuit and machine ids: parallel branches, and units of one bus, count from 1",
+)
 _TABLES = ("bus", "gen", "branch", "gencost")
 _READ = (*_TABLES, "version", "baseMVA", "dcline", "bus_name")
 _HEADER = b"MATLAB 5.0 MAT-file, written by GridVeil"

@@ -7,11 +7,14 @@ from pathlib import Path
 from gridveil.casefile.case import Case
 from gridveil.formats.imported import Identity, Imported
 from gridveil.formats.jsons import to_bytes
+from gridveil.formats.live import LEFT_OUT
 from gridveil.formats.pandapower_net import from_json
 from gridveil.formats.pandapower_read import imported
 from gridveil.formats.pandapower_write import net_json
 
 CANNOT_HOLD = (
+    LEFT_OUT,
+    "pandapower's tables have no solved state: voltages stand at units, and the power of an external grid nowhere",
     "pandapower has no limits of angle differences",
     "pandapower has no charging of transformers: it stands in shunts at their two buses, and ratings do not see it",
     "pandapower has no reference bus without a unit: the bus of the largest unit serves",

@@ -16,11 +16,12 @@ from gridveil.errors import CaseFileError
 from gridveil.formats.fields import Fields, records
 from gridveil.formats.imported import Identity, Imported
 from gridveil.formats.jsons import to_bytes
-from gridveil.formats.live import Live, live, terms
+from gridveil.formats.live import LEFT_OUT, Live, live, terms
 from gridveil.formats.recognise import json_object
 from gridveil.formats.tables import Pi, Tables, Unit, computing, piecewise, polynomial
 
 CANNOT_HOLD = (
+    LEFT_OUT,
     "PowerModels JSON has no infinite limits of generators: they are written as 1e9 p.u.",
     "PowerModels has no costs of reactive power",
     "PowerModels itself, on loading, narrows angle limits beyond ±90° to ±60° and makes ratings where there are none",

@@ -9,11 +9,14 @@ from typing import Any
 
 from gridveil.casefile.case import Case
 from gridveil.formats.imported import Identity, Imported
+from gridveil.formats.live import LEFT_OUT
 from gridveil.formats.pypsa_net import from_folder
 from gridveil.formats.pypsa_read import BASE, imported
 from gridveil.formats.pypsa_write import net_tables
 
 CANNOT_HOLD = (
+    LEFT_OUT,
+    "PyPSA has set points of voltages, and no solved angles",
     "PyPSA has no reactive limits: they stand in columns q_min and q_max, which PyPSA keeps and does not use",
     "PyPSA keeps limits of angle differences and does not use them",
     "PyPSA has no constant costs but those of being on: there they stand (stand_by_cost)",
