@@ -17,7 +17,6 @@ from gridveil.casefile.service import branches_in_service, buses_in_service, gen
 from gridveil.errors import GridVeilError
 from gridveil.formats.imported import Identity
 
-
 LEFT_OUT = (
     "rows out of service, second and third ratings, areas, zones, costs of starting, ramp rates, capability curves and "
     "solved flows are not written"
