@@ -11,8 +11,9 @@ from gridveil.casefile.service import branches_in_service
 from gridveil.formats.imported import Identity, Imported
 from gridveil.formats.live import Live, live
 
-BUS = {"Pd": c.PD, "Qd": c.QD, "Gs": c.GS, "Bs": c.BS, "baseKV": c.BASE_KV, "Vmax": c.VMAX, "Vmin": c.VMIN}
-GEN = {"Pmax": c.PMAX, "Pmin": c.PMIN, "Qmax": c.QMAX, "Qmin": c.QMIN, "Pg": c.PG, "Vg": c.VG}
+BUS = {"Pd": c.PD, "Qd": c.QD, "Gs": c.GS, "Bs": c.BS, "baseKV": c.BASE_KV, "Vmax": c.VMAX, "Vmin": c.VMIN,
+       "Vm": c.VM, "Va": c.VA}  # fmt: skip
+GEN = {"Pmax": c.PMAX, "Pmin": c.PMIN, "Qmax": c.QMAX, "Qmin": c.QMIN, "Pg": c.PG, "Qg": c.QG, "Vg": c.VG}
 BRANCH = {
     "r": c.R, "x": c.X, "b": c.B, "rateA": c.RATE_A, "ratio": c.RATIO, "angle": c.SHIFT, "angmin": c.ANGLE_MIN,
     "angmax": c.ANGLE_MAX,

@@ -22,8 +22,8 @@ from .same import differences, with_charging_in_shunts
 
 FORMATS = ("matfile", "powermodels", "egret", "pandapower", "pypsa", "pypsa_netcdf")
 SIZES = ("14_ieee", "39_epri", "118_ieee", "300_ieee", "1354_pegase", "2869_pegase", "9241_pegase")
-NOT_HELD = {"pandapower": ("angmin", "angmax", "Pg", "reference")}
-"""Fields that a format cannot hold, or, of an external grid, does not say."""
+NOT_HELD = {"pandapower": ("angmin", "angmax")}
+"""Fields that a format cannot hold."""
 Written = bytes | dict[str, bytes]
 
 

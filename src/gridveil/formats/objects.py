@@ -23,9 +23,9 @@ from gridveil.formats.libraries import needed
 from gridveil.formats.live import joined, live
 from gridveil.formats.matfile import refuse_dclines
 from gridveil.formats.pandapower import write as pandapower_json
-from gridveil.formats.pypsa_net import SERIES, TABLES, add_series, from_tables
+from gridveil.formats.pypsa_net import SERIES, STATE, TABLES, add_series, from_tables
 from gridveil.formats.pypsa_read import BASE
-from gridveil.formats.pypsa_write import net_tables
+from gridveil.formats.pypsa_write import angles, net_tables
 from gridveil.grid import Network
 from gridveil.grid.physics import operating_point
 
@@ -73,10 +73,10 @@ def _from_pypsa(path: Path, network: Any) -> Imported:
         for table in TABLES
         if hasattr(network, table)
     }
-    for table, columns in SERIES.items():
+    for table, columns in [*SERIES.items(), ("buses", (STATE,))]:
         for column in columns:
             frame = getattr(network, f"{table}_t")[column]
-            if frame.shape[1]:
+            if frame.shape[1] and (column != STATE or len(frame) == 1):
                 rows = list(frame_rows(frame).values())
                 names = [str(name) for name in frame.columns]
                 values = [rows[0][name] for name in names] if len(rows) == 1 else []
@@ -147,4 +147,8 @@ def to_pypsa(case: Case, identity: Identity | None = None) -> Any:
             network.add(_COMPONENTS[table], list(rows), **columns)
             for key, values in own.items():
                 getattr(network, table)[key] = values
+    solved = angles(case, identity or numbered(case))
+    state = network.buses_t[STATE].reindex(columns=list(solved))
+    state.loc[:, :] = [list(solved.values())]
+    network.buses_t[STATE] = state
     return network

@@ -14,7 +14,6 @@ from gridveil.formats.pandapower_write import net_json
 
 CANNOT_HOLD = (
     LEFT_OUT,
-    "pandapower's tables have no solved state: voltages stand at units, and the power of an external grid nowhere",
     "pandapower has no limits of angle differences",
     "pandapower has no charging of transformers: it stands in shunts at their two buses, and ratings do not see it",
     "pandapower has no reference bus without a unit: the bus of the largest unit serves",

@@ -12,8 +12,13 @@ from gridveil.formats.fields import Fields
 from gridveil.formats.frames import frame_rows
 from gridveil.formats.recognise import json_object
 
+RESULTS = ("res_bus", "res_gen", "res_ext_grid")
+"""The state that a net was solved to, as far as a case has it. No model uses it."""
 OLDEST = 3
 """The first version whose tap changers say what they are."""
+
+
+LARGEST_STATE = 1e100
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,12 @@ class Net:
     def live(self, table: str) -> Iterator[tuple[int, Fields]]:
         """The records in service."""
         return ((index, one) for index, one in self[table].items() if one.flag("in_service", True))
+
+    def result(self, table: str, index: int, column: str, default: float) -> float:
+        """A number of the solved state; what is missing or infinite is the default."""
+        one = self[f"res_{table}"].get(index)
+        value = None if one is None else one.values.get(column)
+        return float(value) if isinstance(value, int | float) and abs(value) < LARGEST_STATE else default
 
     def has(self, table: str, column: str) -> bool:
         """Whether a table has a column: pandapower reads an absent one otherwise than an empty one."""
@@ -49,7 +60,7 @@ def from_json(path: Path, data: bytes) -> Net:
 def from_net(path: Path, net: Mapping[str, Any]) -> Net:
     """The tables of a net in memory."""
     frames = {name: value for name, value in net.items() if hasattr(value, "to_dict") and hasattr(value, "columns")}
-    wanted = {name: value for name, value in frames.items() if not name.startswith(("_", "res_"))}
+    wanted = {n: value for n, value in frames.items() if n in RESULTS or not n.startswith(("_", "res_"))}
     tables = {
         name: {int(index): Fields(path, f"{name} {index}", row) for index, row in frame_rows(value).items()}
         for name, value in wanted.items()
@@ -90,7 +101,7 @@ def _frame(path: Path, name: str, value: dict[str, Any]) -> dict[int, Fields]:
         raise CaseFileError(path, None, f"the table {name} has no columns, index and data", "the file looks damaged")
     if len(index) != len(rows) or len(set(map(str, columns))) < len(columns):
         raise CaseFileError(path, None, f"the table {name} does not fit together", "the file looks damaged")
-    if name.startswith("res_"):  # a solved state is not read
+    if name.startswith("res_") and name not in RESULTS:
         return {}
     found: dict[int, Fields] = {}
     for key, row in zip(index, rows, strict=True):

@@ -100,7 +100,8 @@ def _buses(net: Net, tables: Tables) -> Places:
             one.fail("its voltage vn_kv is not positive", "give it in kV")
         if root(index) == index:
             service = c.ISOLATED_BUS if index in dead else c.PQ_BUS
-            tables.bus(index + first, kv, low, high, service, name=one.text("name") if named else None)
+            vm, va = net.result("bus", index, "vm_pu", 1.0), net.result("bus", index, "va_degree", 0.0)
+            tables.bus(index + first, kv, low, high, service, vm, va, one.text("name") if named else None)
     for index, one in net["bus"].items():
         if (main := root(index)) != index:
             if tables.value(main + first, c.BASE_KV) != one.number("vn_kv"):

@@ -57,7 +57,9 @@ def _add(tables: Tables, kind: str, index: int, one: Fields, bus: int, costs: Co
 def _machine(net: Net, tables: Tables, kind: str, index: int, one: Fields, bus: int, costs: Costs) -> None:
     live = one.flag("in_service", True)
     (low, high), (qlow, qhigh) = _limits(one, "p_mw"), _limits(one, "q_mvar")
-    p = one.number("p_mw", 0.0) * one.number("scaling", 1.0) if kind == "gen" else 0.0
+    p = net.result(kind, index, "p_mw", 0.0)
+    p = one.number("p_mw", 0.0) * one.number("scaling", 1.0) if kind == "gen" else p
+    q = net.result(kind, index, "q_mvar", 0.0)
     vm = one.number("vm_pu", 1.0)
     if live and tables.has(bus):
         if kind == "ext_grid" or one.flag("slack", False):
@@ -71,7 +73,7 @@ def _machine(net: Net, tables: Tables, kind: str, index: int, one: Fields, bus: 
             low, high = (p, p) if kind == "gen" else (low, high)
         tables.change(bus, c.VM, vm)
     cost = costs.get((kind, index, "p")), costs.get((kind, index, "q"))
-    unit = Unit(low, high, qlow, qhigh, p, 0.0, vm, live, *cost)
+    unit = Unit(low, high, qlow, qhigh, p, q, vm, live, *cost)
     tables.unit(one.record, bus, _id(tables, kind, index, one, bus), unit)
 
 

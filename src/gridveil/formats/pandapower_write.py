@@ -62,6 +62,16 @@ def net_tables(case: Case, identity: Identity) -> dict[str, dict[int, Row]]:
         "trafo": dict(enumerate(trafos)),
         **units,
         **_costs(shown, units),
+        **_state(shown, units),
+    }
+
+
+def _state(shown: Live, units: dict[str, dict[int, Row]]) -> dict[str, dict[int, Row]]:
+    """The operating point of the case, where pandapower has the results of a power flow."""
+    power = {i: {"p_mw": row[c.PG], "q_mvar": row[c.QG]} for i, row in enumerate(shown.gen.tolist())}
+    return {
+        "res_bus": {int(row[0]): {"vm_pu": row[c.VM], "va_degree": row[c.VA]} for row in shown.bus.tolist()},
+        **{f"res_{kind}": {i: power[i] for i in rows} for kind, rows in units.items() if kind != "sgen"},
     }
 
 

@@ -10,13 +10,12 @@ from typing import Any
 from gridveil.casefile.case import Case
 from gridveil.formats.imported import Identity, Imported
 from gridveil.formats.live import LEFT_OUT
-from gridveil.formats.pypsa_net import from_folder
+from gridveil.formats.pypsa_net import STATE, from_folder
 from gridveil.formats.pypsa_read import BASE, imported
-from gridveil.formats.pypsa_write import net_tables
+from gridveil.formats.pypsa_write import angles, net_tables
 
 CANNOT_HOLD = (
     LEFT_OUT,
-    "PyPSA has set points of voltages, and no solved angles",
     "PyPSA has no reactive limits: they stand in columns q_min and q_max, which PyPSA keeps and does not use",
     "PyPSA keeps limits of angle differences and does not use them",
     "PyPSA has no constant costs but those of being on: there they stand (stand_by_cost)",
@@ -33,6 +32,10 @@ def read(path: Path, data: Mapping[str, bytes]) -> Imported:
 def write(case: Case, identity: Identity) -> dict[str, bytes]:
     """The files that `pypsa.Network(folder)` loads."""
     files = {f"{table}.csv": _csv(rows) for table, rows in net_tables(case, identity).items() if rows}
+    solved = angles(case, identity)
+    files[f"buses-{STATE}.csv"] = (
+        ",".join(["snapshot", *solved]) + "\n" + ",".join(["now", *map(repr, solved.values())]) + "\n"
+    ).encode()
     files["network.csv"] = b"name\nnetwork\n"
     files["snapshots.csv"] = b",snapshot,objective,stores,generators\n0,now,1.0,1.0,1.0\n"
     files["meta.json"] = json.dumps({BASE: case.base_mva}).encode()

@@ -28,6 +28,8 @@ SERIES = {
     "generators": ("p_set", "q_set", "p_min_pu", "p_max_pu", "marginal_cost", "marginal_cost_quadratic"),
 }  # fmt: skip
 """What may differ between snapshots, of what is read."""
+STATE = "v_ang"
+"""Solved angles of buses in radians, as far as a case has them. No model uses them."""
 _NUMBER = re.compile(r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|inf|nan)", re.IGNORECASE | re.ASCII)
 
 
@@ -57,6 +59,10 @@ def from_folder(path: Path, files: Mapping[str, bytes]) -> PypsaNet:
                 names, rows = _csv(path / file, files[file])
                 values = [_cell(cell) for cell in rows[0][1:]] if len(rows) == 1 else []
                 add_series(path / file, tables.get(table, {}), column, names[1:], len(rows), values)
+    if (file := f"buses-{STATE}.csv") in files:
+        names, rows = _csv(path / file, files[file])
+        if len(rows) == 1:
+            add_series(path / file, tables["buses"], STATE, names[1:], 1, [_cell(cell) for cell in rows[0][1:]])
     meta = json_object(path / "meta.json", files["meta.json"]) if "meta.json" in files else {}
     return from_tables(path, tables, meta, path.name)
 

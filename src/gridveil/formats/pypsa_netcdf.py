@@ -15,9 +15,9 @@ from gridveil.errors import CaseFileError
 from gridveil.formats.imported import Identity, Imported
 from gridveil.formats.libraries import needed
 from gridveil.formats.pypsa import CANNOT_HOLD
-from gridveil.formats.pypsa_net import SERIES, TABLES, TEXTS, add_series, from_tables
+from gridveil.formats.pypsa_net import SERIES, STATE, TABLES, TEXTS, Rows, add_series, from_tables
 from gridveil.formats.pypsa_read import BASE, imported
-from gridveil.formats.pypsa_write import net_tables
+from gridveil.formats.pypsa_write import angles, net_tables
 from gridveil.formats.recognise import json_object
 from gridveil.regular import refuse_size
 
@@ -44,14 +44,21 @@ def read(path: Path, data: bytes) -> Imported:
         }
     for table, changing in SERIES.items():
         for column in changing:
-            values = variables.get(f"{table}_t_{column}")
-            if values is not None and table in tables:
-                names = [str(name) for name in np.ravel(variables.get(f"{table}_t_{column}_i", [])).tolist()]
-                first = [_value(column, one) for one in values[0]] if np.ndim(values) == 2 and len(values) == 1 else []
-                if np.ndim(values) != 2 or (len(values) == 1 and len(first) != len(names)):
-                    raise CaseFileError(path, None, f"the series {table} {column} does not fit", "save it anew")
-                add_series(path, tables[table], column, names, len(values), first)
+            _series(path, variables, tables.get(table, {}), f"{table}_t_{column}", column)
+    if len(variables.get(f"buses_t_{STATE}", ())) == 1:
+        _series(path, variables, tables.get("buses", {}), f"buses_t_{STATE}", STATE)
     return imported(from_tables(path, tables, json_object(path, meta) if meta else {}))
+
+
+def _series(path: Path, variables: dict[str, Any], rows: Rows, name: str, column: str) -> None:
+    values = variables.get(name)
+    if values is None or not rows:
+        return
+    names = [str(one) for one in np.ravel(variables.get(f"{name}_i", [])).tolist()]
+    first = [_value(column, one) for one in values[0]] if np.ndim(values) == 2 and len(values) == 1 else []
+    if np.ndim(values) != 2 or (len(values) == 1 and len(first) != len(names)):
+        raise CaseFileError(path, None, f"the series {column} does not fit its names", "save it anew")
+    add_series(path, rows, column, names, len(values), first)
 
 
 def _value(key: str, value: Any) -> Any:
@@ -116,6 +123,11 @@ def write(case: Case, identity: Identity) -> bytes:
                 _text(file, f"{table}_{key}", f"{table}_i", values)
             else:
                 file.createVariable(f"{table}_{key}", "d", (f"{table}_i",))[:] = np.array(values, dtype=float)
+    solved = angles(case, identity)
+    series = f"buses_t_{STATE}"
+    file.createDimension(f"{series}_i", len(solved))
+    _text(file, f"{series}_i", f"{series}_i", list(solved))
+    file.createVariable(series, "d", ("snapshots", f"{series}_i"))[:] = np.array([list(solved.values())])
     file.close()
     return stream.content
 

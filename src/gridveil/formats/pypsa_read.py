@@ -7,7 +7,7 @@ import math
 from gridveil.casefile import columns as c
 from gridveil.formats.fields import Fields
 from gridveil.formats.imported import Imported
-from gridveil.formats.pypsa_net import PypsaNet
+from gridveil.formats.pypsa_net import STATE, PypsaNet
 from gridveil.formats.tables import Pi, Tables, Unit, computing, polynomial
 
 REFUSED = ("links", "stores", "storage_units", "processes")
@@ -78,7 +78,8 @@ def _buses(net: PypsaNet, tables: Tables) -> dict[str, int]:
         tables.notes[NO_LIMITS] += math.isinf(high)
         tables.bus(
             numbers[name], kv, one.number("v_mag_pu_min", 0.0), 2.0 if math.isinf(high) else high,
-            vm=one.number("v_mag_pu_set", 1.0), name=name if named else None,
+            vm=one.number("v_mag_pu_set", 1.0), va_deg=math.degrees(one.number(STATE, 0.0)),
+            name=name if named else None,
         )  # fmt: skip
     if not tables.notes[NO_LIMITS]:
         del tables.notes[NO_LIMITS]

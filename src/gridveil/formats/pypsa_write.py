@@ -44,6 +44,11 @@ def net_tables(case: Case, identity: Identity) -> dict[str, dict[str, Row]]:
     }
 
 
+def angles(case: Case, identity: Identity) -> dict[str, float]:
+    """The solved angles of buses in radians, by name."""
+    return {str(int(row[0])): math.radians(row[c.VA]) for row in live(case, identity).bus.tolist()}
+
+
 def _bus(row: list[float]) -> Row:
     return {
         "v_nom": row[c.BASE_KV], "v_mag_pu_set": row[c.VM], "v_mag_pu_min": row[c.VMIN], "v_mag_pu_max": row[c.VMAX],
