@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -14,6 +15,7 @@ import gridveil as gv
 from gridveil.casefile.read import read_bytes
 from gridveil.casefile.to_network import to_network
 from gridveil.errors import CaseFileError
+from gridveil.formats import xml_files
 from gridveil.formats.imported import numbered
 
 from .conftest import TINY
@@ -52,6 +54,31 @@ def test_some_broken_files(name: str) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_ten_thousand_broken_files(name: str) -> None:
     assert sum(survived(name, 10_000, 2)) == 10_000
+
+
+def survived_xml(count: int) -> int:
+    """How many broken XIIDM files were read or refused."""
+    pytest.importorskip("pypowsybl", reason="pypowsybl is not installed")
+    network = import_module("pypowsybl.network").create_micro_grid_be_network()
+    with ZipFile(network.save_to_binary_buffer(format="XIIDM")) as packed:
+        whole = packed.read(packed.namelist()[0])
+    luck, done = random.Random(3), 0
+    for _ in range(count):
+        try:
+            to_network(xml_files.read(Path("x.xiidm"), broken(whole, luck)).case)
+        except CaseFileError as error:
+            assert error.advice
+        done += 1
+    return done
+
+
+def test_some_broken_xml() -> None:
+    assert survived_xml(60) == 60
+
+
+@pytest.mark.sweep
+def test_ten_thousand_broken_xml() -> None:
+    assert survived_xml(10_000) == 10_000
 
 
 def test_every_prefix_of_a_file() -> None:

@@ -427,6 +427,7 @@ BOMB = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;"
         (b"\xff\xfe" + "<x/>".encode("utf-16-le"), "not XML in UTF-8"),
         (b"<?xml version='1.0' encoding='UTF-7'?><x/>", "its coding is none"),
         (b"hello", "not XML"),
+        (b"<a>\n<b></a>", "x.json, line 2: x.json: this is not XML"),
         (zipped(**{"..__x": b"<x/>"}), "leads out of it"),
         (zipped(a__x=b"<x/>", b__x=b"<x/>"), "stands twice"),
         (b"PK\x03\x04 broken", "cannot be unpacked"),

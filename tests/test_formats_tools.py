@@ -113,6 +113,18 @@ def test_pypsa_flows_as_we_do(name: str, form: str, tmp_path: Path) -> None:
         assert table in network.generators
 
 
+def test_pypsa_takes_a_pypower_dict() -> None:
+    """Its own importer, which wants 21 columns of generators."""
+    library, case = tool("pypsa"), released("case39_epri")
+    network = library.Network()
+    network.import_from_pypower_ppc(objects.to_pypower(case), overwrite_zero_s_nom=1e6)
+    assert (len(network.buses), len(network.generators)) == (39, 10)
+    assert len(network.lines) + len(network.transformers) == 46
+    assert bool(network.pf(x_tol=1e-10).converged.iloc[0, 0])
+    size = network.buses_t.v_mag_pu.iloc[0]
+    assert max(abs(size[str(bus)] - abs(value)) for bus, value in voltages(case).items()) < 1e-9
+
+
 @pytest.mark.parametrize("name", [*SMALL, LARGER])
 def test_pypower_dispatches_as_we_do(name: str) -> None:
     api, case = tool("pypower.api"), released(name)

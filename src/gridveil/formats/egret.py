@@ -72,7 +72,7 @@ def _imported(path: Path, found: dict[str, Any]) -> Imported:
 def _buses(path: Path, elements: dict[str, Any], top: Fields, tables: Tables) -> dict[str, int]:
     """Numbers by name: the names themselves where all are numbers, else their place in the order of the names."""
     names = [name for name, _ in records(path, elements, "bus")]
-    if all(name.isascii() and name.isdecimal() and 0 < int(name) < 2**53 for name in names):
+    if all(name.isascii() and name.isdecimal() and len(name) < 16 and int(name) > 0 for name in names):
         numbers = {name: int(name) for name in names}
     else:
         numbers = {name: place for place, name in enumerate(names, 1)}

@@ -9,8 +9,3 @@ from typing import Any
 def to_bytes(value: Any) -> bytes:
     """The file. Numbers must be finite: JSON has no others."""
     return (json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode()
-
-
-def plain(value: float) -> float | int:
-    """A number that is whole, where a format wants whole ones written so."""
-    return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)

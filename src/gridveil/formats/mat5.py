@@ -127,7 +127,7 @@ class _File:
             letters = bytes(content).decode(coding, "replace")
         else:
             letters = "".join(chr(int(code)) for code in self.numbers(kind, content) if 0 <= code < 0xD800)
-        return letters if dims[0] <= 1 else "".join(letters[:: dims[0]])
+        return letters[:: max(dims[0], 1)]  # column by column: the first row
 
     def _struct(self, parts: Iterator[tuple[int, memoryview]], count: int, depth: int) -> dict[str, Any]:
         length, names = self._whole(parts, _SIZES), bytes(self._next(parts)[1])

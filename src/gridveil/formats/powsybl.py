@@ -197,7 +197,7 @@ class _Reader:
     def _limits(self) -> dict[tuple[str, str], list[tuple[str, float]]]:
         """(element, side) -> its selected permanent limits, as (kind, value)."""
         found: dict[tuple[str, str], list[tuple[str, float]]] = {}
-        frame = self.network.get_operational_limits(all_attributes=True).reset_index()
+        frame = self.network.get_loading_limits(all_attributes=True).reset_index()
         for place, row in frame_rows(frame).items():
             one = Fields(self.path, f"limit {place + 1}", row)
             if one.number("acceptable_duration", -1) == PERMANENT and one.flag("selected", True):

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
+from xml.parsers import expat
 
 from gridveil.errors import CaseFileError
 from gridveil.formats.imported import Imported
@@ -67,6 +68,12 @@ def _check_xml(path: Path, name: str, content: bytes) -> None:
         fail("its coding is none that is read", "save it as UTF-8")
     if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
         fail("it has a document type, which no network file needs and bombs are made of", "do not trust this file")
+    try:  # pypowsybl's parser would complain on the terminal, and without a line
+        expat.ParserCreate().Parse(content, True)
+    except expat.ExpatError as error:
+        raise CaseFileError(
+            path, error.lineno, f"{name}: this is not XML", "the file looks truncated or damaged"
+        ) from None
 
 
 def _loaded(path: Path, files: Mapping[str, bytes]) -> Any:

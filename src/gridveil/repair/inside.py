@@ -28,7 +28,7 @@ MARGIN = 2e-8
 
 def inside_limits(grid: Grid, result: Repair, demands: Sequence[Demand]) -> Repair:
     """The repaired network with points inside their limits; where there is no such point, with the one it had."""
-    if all(map(is_inside, [grid] * len(result.points), result.points)):
+    if all(is_inside(grid, point) for point in result.points):
         return result
     model = opf_model(tightened(grid))
     known: Sequence[Multipliers | None] = result.multipliers or [None] * len(result.points)
