@@ -31,6 +31,8 @@ LIBRARIES = ("numpy", "opendp", "scipy", "clarabel", "casadi", "cryptography", "
 EXTRAS = {
     "parquet": ("pyarrow",),
     "verify": ("jinja2",),
+    "formats": ("pandapower", "pypsa"),
+    "cgmes": ("pypowsybl",),
     "plot": ("matplotlib",),
     "study": ("pyarrow", "dask", "distributed", "cryptography"),
     "report": ("matplotlib", "pyarrow", "dask", "distributed", "cryptography", "plotly", "jinja2"),
