@@ -325,6 +325,11 @@ def test_netcdf(data: bytes) -> None:
     refused(pypsa_netcdf.read, data, "cannot be read|no buses")
 
 
+def test_netcdf_by_its_first_bytes() -> None:
+    """Whatever libraries are there."""
+    refused(pypsa_netcdf.read, b"CDX\x01" + b"\0" * 40, "this is no netCDF file")
+
+
 # ---- .mat ----
 
 

@@ -23,10 +23,13 @@ from gridveil.regular import refuse_size
 
 __all__ = ["CANNOT_HOLD", "read", "write"]
 _CLASSIC = (b"CDF\x01", b"CDF\x02")
+_HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 def read(path: Path, data: bytes) -> Imported:
     """The network in a file."""
+    if data[:4] not in _CLASSIC and data[:8] != _HDF5:
+        raise CaseFileError(path, None, "this is no netCDF file", "save it anew with PyPSA")
     variables, meta = _classic(path, data) if data[:4] in _CLASSIC else _hdf5(path, data)
     tables: dict[str, dict[str, dict[str, Any]]] = {}
     for table in TABLES:
