@@ -62,7 +62,7 @@ FAULTS: dict[str, tuple[tuple[str, str], str, int | None, str]] = {
     "vanishing impedance": ((LINE_2, LINE_2.replace("0.02	0.12", "0	1e-200")), "", line_of(LINE_2), "not a finite number"),
     "ragged names": (("", ""), "mpc.bus_name = {\n'a', 'b'; 'c'\n};\n", END, "differ in length"),
     "narrow bus table": (("mpc.bus = [", "mpc.bus = [1 2 3];\nmpc.b = ["), "", 4, "3 columns"),
-    "wide gen table": ((GEN_1 + "\n	3	0	0	50	-50	1	100	1	80	0;", GEN_1[:-1] + "\t0" * 16), "", line_of(GEN_1), "26 columns"),
+    "wide gen table": ((GEN_1 + "\n	3	0	0	50	-50	1	100	1	80	0;", GEN_1[:-1] + "\t0" * 32), "", line_of(GEN_1), "42 columns"),
     "duplicate bus": (("	2	1	90", "	1	1	90"), "", line_of("	2	1	90"), "twice"),
     "fractional bus": (("	2	1	90", "	2.5	1	90"), "", line_of("	2	1	90"), "positive integer"),
     "bus type": (("	2	1	90", "	2	5	90"), "", line_of("	2	1	90"), "type"),

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
         read_profile,
         seal,
         solve_opf,
+        to_pandapower,
+        to_pypower,
+        to_pypsa,
     )
     from gridveil.attacks.attack import Attack, Target
     from gridveil.casefile import Case, read, write
@@ -57,6 +60,9 @@ _HOME = {
     "read_profile": "gridveil.api",
     "seal": "gridveil.api",
     "solve_opf": "gridveil.api",
+    "to_pandapower": "gridveil.api",
+    "to_pypower": "gridveil.api",
+    "to_pypsa": "gridveil.api",
     "Ledger": "gridveil.privacy.ledger",
     "SeededNoise": "gridveil.privacy.noise",
     "Release": "gridveil.publish.release",
@@ -133,6 +139,9 @@ __all__ = [
     "release",
     "seal",
     "solve_opf",
+    "to_pandapower",
+    "to_pypower",
+    "to_pypsa",
     "verify",
     "violations",
     "write",

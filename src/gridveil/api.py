@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from gridveil.casefile import Case
 from gridveil.casefile.profile import read_profile as read_profile_file
+from gridveil.casefile.read import read_bytes
 from gridveil.errors import AttackError, WallBreach
 from gridveil.formats.find import load, read_case
 from gridveil.grid import Grid, Network
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from gridveil.attacks.attack import Attack, Target
     from gridveil.conic.gap import Gap, GapChange
     from gridveil.conic.relaxation import Formulation, Relaxation
+    from gridveil.publish.release import Release
 
 
 def seal(case: str | Path | Case | Network) -> Sealed:
@@ -54,6 +56,38 @@ def make_profile(
 ) -> Profile:
     """A horizon of demands by the rule `ramp`, `sine` or `uniform`, scaled between `low` and `high`."""
     return profile_by_rule(_grid(case), steps, rule, per_bus=per_bus, low=low, high=high, seed=seed)
+
+
+def to_pypower(case: str | Path | Case | Network | Release) -> dict[str, Any]:
+    """A PYPOWER dict of a case, a network or a release; a network alone has no operating point, and is written flat."""
+    from gridveil.formats import objects
+
+    return objects.to_pypower(_case(case))
+
+
+def to_pandapower(case: str | Path | Case | Network | Release) -> Any:
+    """The same as a pandapower net; pandapower is loaded now."""
+    from gridveil.formats import objects
+
+    return objects.to_pandapower(_case(case))
+
+
+def to_pypsa(case: str | Path | Case | Network | Release) -> Any:
+    """The same as a PyPSA network; PyPSA is loaded now."""
+    from gridveil.formats import objects
+
+    return objects.to_pypsa(_case(case))
+
+
+def _case(case: str | Path | Case | Network | Release) -> Case:
+    from gridveil.formats.objects import case_of
+    from gridveil.publish.release import Release
+
+    if isinstance(case, Release):  # what is written is what is certified
+        return read_bytes("released.m", case.text.encode())
+    if isinstance(case, Network):
+        return case_of(case)
+    return case if isinstance(case, Case) else read_case(case)
 
 
 def _grid(case: str | Path | Case | Network | Sealed) -> Grid:

@@ -1,14 +1,14 @@
 """Column numbers of the MATPOWER version-2 tables (0-based), and how wide each table may be.
 
-The widths run from what the format requires to what a solved case carries: a generator table has 10 columns at the
-least, 21 with ramp rates and 25 with the multipliers of a solved OPF. `branch` without its two angle columns (11) is
-still common.
+The widths run from what the format requires to what tools add of their own: a generator table has 10 columns at the
+least, 21 with ramp rates, 25 with the multipliers of a solved OPF, and more where somebody keeps fuel or owners beside
+them. `branch` without its two angle columns (11) is still common.
 """
 
 from __future__ import annotations
 
 BUS_NUMBER, BUS_TYPE, PD, QD, GS, BS = 0, 1, 2, 3, 4, 5
-VM, VA, BASE_KV, VMAX, VMIN = 7, 8, 9, 11, 12
+AREA, VM, VA, BASE_KV, ZONE, VMAX, VMIN = 6, 7, 8, 9, 10, 11, 12
 
 GEN_BUS, PG, QG, QMAX, QMIN, VG, MBASE, GEN_STATUS, PMAX, PMIN = range(10)
 PC1, PC2, QC1MIN, QC1MAX, QC2MIN, QC2MAX = range(10, 16)
@@ -22,8 +22,12 @@ DCLINE_STATUS = 2
 
 PQ_BUS, PV_BUS, REFERENCE_BUS, ISOLATED_BUS = 1, 2, 3, 4
 
-WIDTHS = {"bus": (13, 17), "gen": (10, 25), "branch": (11, 21), "gencost": (5, None), "dcline": (17, 23)}
-"""Table -> (least, greatest) number of columns; `None` where the format sets no limit."""
+WIDTHS = {"bus": (13, 25), "gen": (10, 41), "branch": (11, 25), "gencost": (5, None), "dcline": (17, 23)}
+"""Table -> (least, greatest) number of columns, less than two rows on one line have; `None` where there is no limit."""
+KNOWN = {"bus": 17, "gen": 25, "branch": 21}
+"""Table -> how many columns the format gives a meaning; what stands beyond is somebody's own, and not read."""
+GEN_WIDTH = 21
+"""Columns of the generator table that every tool takes: with capability curves and ramp rates, all 0 where unknown."""
 
 MEANING = {
     "bus": ("bus_i", "type", "Pd", "Qd", "Gs", "Bs", "area", "Vm", "Va", "baseKV", "zone", "Vmax", "Vmin"),

@@ -9,7 +9,7 @@ import numpy as np
 from gridveil.arrays import FloatArray
 from gridveil.casefile import columns as c
 from gridveil.casefile.case import Case, Extra
-from gridveil.grid import CostCurves, Grid, LineParameters, OperatingPoint
+from gridveil.grid import CostCurves, Grid, LineParameters, OperatingPoint, is_transformer
 from gridveil.grid.cost import DIGITS  # per-unit quantities were divided by the base: these bring their decimals back
 
 
@@ -20,7 +20,11 @@ def from_network(
     point: OperatingPoint,
     bus_names: tuple[str, ...] | None = None,
 ) -> Case:
-    """The tables of a network with its own operating point in the solved columns; line parameters have 9 digits."""
+    """The tables of a network with its own operating point in the solved columns; line parameters have 9 digits.
+
+    A transformer has its ratio, 1 too, and a line 0: other tools tell them apart by that, and refuse a line between two
+    voltage levels. Which it is, is public structure.
+    """
     extras: dict[str, Extra] = {} if bus_names is None else {"bus_name": tuple((text,) for text in bus_names)}
     return Case(
         name=name,
@@ -45,7 +49,7 @@ def _bus(grid: Grid, point: OperatingPoint) -> FloatArray:
     table[:, c.BUS_TYPE] = np.where(buses.is_reference, c.REFERENCE_BUS, np.where(has_generator, c.PV_BUS, c.PQ_BUS))
     for column, values in ((c.PD, buses.pd), (c.QD, buses.qd), (c.GS, buses.gs), (c.BS, buses.bs)):
         table[:, column] = _tidy(values * base)
-    table[:, 6] = table[:, 10] = 1  # area and zone: one of each
+    table[:, c.AREA] = table[:, c.ZONE] = 1
     table[:, c.VM], table[:, c.VA] = point.vm, np.rad2deg(point.va)
     table[:, c.BASE_KV], table[:, c.VMAX], table[:, c.VMIN] = buses.base_kv, buses.vmax, buses.vmin
     return table
@@ -53,14 +57,22 @@ def _bus(grid: Grid, point: OperatingPoint) -> FloatArray:
 
 def _gen(grid: Grid, point: OperatingPoint) -> FloatArray:
     generators, base = grid.generators, grid.base_mva
-    table = np.zeros((grid.n_generator, 10))
+    table = np.zeros((grid.n_generator, c.GEN_WIDTH))
     table[:, c.GEN_BUS] = grid.buses.number[generators.bus]
-    table[:, c.PG], table[:, c.QG] = point.pg * base, point.qg * base
     table[:, c.VG], table[:, c.MBASE], table[:, c.GEN_STATUS] = point.vm[generators.bus], base, 1
     limits = (c.QMAX, generators.qmax), (c.QMIN, generators.qmin), (c.PMAX, generators.pmax), (c.PMIN, generators.pmin)
     for column, values in limits:
         table[:, column] = _tidy(values * base)
+    table[:, c.PG] = _inside(point.pg * base, table[:, c.PMIN], table[:, c.PMAX])
+    table[:, c.QG] = _inside(point.qg * base, table[:, c.QMIN], table[:, c.QMAX])
     return table
+
+
+def _inside(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Values that are outside their limits by no more than the rounding of file units are at the limits."""
+    return np.where(
+        np.isclose(values, np.clip(values, low, high), rtol=1e-12, atol=0), np.clip(values, low, high), values
+    )
 
 
 def _branch(grid: Grid, lines: LineParameters, point: OperatingPoint) -> FloatArray:
@@ -72,8 +84,7 @@ def _branch(grid: Grid, lines: LineParameters, point: OperatingPoint) -> FloatAr
     table[:, c.RATE_A] = np.where(
         np.isinf(ends.rating), 0.0, _tidy(np.where(np.isinf(ends.rating), 0, ends.rating) * base)
     )
-    nominal = (ends.tap == 1) & (ends.shift == 0)
-    table[:, c.RATIO] = np.where(nominal, 0.0, ends.tap)
+    table[:, c.RATIO] = np.where(is_transformer(grid), ends.tap, 0.0)
     table[:, c.SHIFT] = _tidy(np.rad2deg(ends.shift))
     table[:, c.BRANCH_STATUS] = 1
     none = np.isinf(ends.angle_min) & np.isinf(ends.angle_max)

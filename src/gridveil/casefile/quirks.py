@@ -27,6 +27,10 @@ def quirks(case: Case) -> tuple[Quirk, ...]:
     """Every unusual feature of a case that occurs in it, in a fixed order."""
     found = [*_bus_quirks(case), *_generator_quirks(case), *_line_quirks(case), *_topology_quirks(case)]
     found += [
+        Quirk(f"columns of mpc.{name} beyond the format's {known}", getattr(case, name).shape[1] - known, "not read")
+        for name, known in c.KNOWN.items()
+    ]
+    found += [
         Quirk(f"field {name}", 1, "kept by the writer, not used by the model")
         for name in case.extras
         if name != "dcline"

@@ -15,7 +15,7 @@ from gridveil.casefile.scan import Assignment, Source, clean, load, scan
 _TABLES = ("bus", "gen", "branch", "gencost")
 
 # Fields that MATPOWER's OPF turns into constraints or costs of its own; leaving them out would change the problem.
-_USER_TERMS = ("A", "l", "u", "N", "fparm", "H", "Cw", "z0", "zl", "zu", "user_constraints", "user_costs")
+USER_TERMS = ("A", "l", "u", "N", "fparm", "H", "Cw", "z0", "zl", "zu", "user_constraints", "user_costs")
 
 LARGEST_BASE = 1e9
 """MVA; and the least is one by so much."""
@@ -42,7 +42,7 @@ def _case(source: Source) -> Case:
     extras = {
         name: _extra(source, item) for name, item in fields.items() if name not in (*_TABLES, "version", "baseMVA")
     }
-    for name in _USER_TERMS:
+    for name in USER_TERMS:
         if name in extras and len(extras[name]):
             problem = f"mpc.{name} adds terms to the OPF that this model does not have"
             source.fail(fields[name].start, problem, "delete the field if the plain OPF is meant")

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gridveil.casefile import Case
+from gridveil.casefile import columns as c
 from gridveil.casefile.from_network import from_network
 from gridveil.casefile.labels import IDS, NAMES, labels
 from gridveil.casefile.profile import profile_text
@@ -26,6 +27,8 @@ from gridveil.wall.codec import to_json
 
 SAME = 1e-11
 """Relative, of released.m: numbers go from file units to per unit and back, and keep twelve digits."""
+EARLIER_WIDTH = 10
+"""Columns of the generator table in bundles of earlier versions."""
 FLOWS = 13
 """From this column on a branch has its flows, which `verify` judges by themselves."""
 
@@ -85,6 +88,8 @@ def _without_key(made: bytes | None, named: PublicKey | None) -> tuple[Signature
 def foreign_tables(case: Case, network: Network, point: OperatingPoint) -> list[str]:
     """Tables of released.m that are not those of the network in it: elements out of service, columns nobody reads."""
     again = from_network("released", *network, point)
+    if case.gen.shape[1] == EARLIER_WIDTH:
+        again = _earlier(again)
     faults = []
     # breakpoints of piecewise costs are where lines meet, which costs digits
     for name, rtol, atol in (("bus", SAME, 0.0), ("gen", SAME, 0.0), ("branch", SAME, 0.0), ("gencost", 1e-6, 1e-6)):
@@ -93,6 +98,13 @@ def foreign_tables(case: Case, network: Network, point: OperatingPoint) -> list[
         if not same or not np.allclose(mine[:, :FLOWS], theirs[:, :FLOWS], rtol=rtol, atol=atol, equal_nan=True):
             faults.append(f"elements out of service or other columns in mpc.{name}")
     return faults
+
+
+def _earlier(case: Case) -> Case:
+    """The tables as earlier versions wrote them: generators without ramp rates, transformers of ratio 1 with 0."""
+    branch = case.branch.copy()
+    branch[(branch[:, c.RATIO] == 1) & (branch[:, c.SHIFT] == 0), c.RATIO] = 0
+    return replace(case, gen=case.gen[:, :EARLIER_WIDTH], branch=branch)
 
 
 def foreign_words(case: Case, text: bytes, record: Manifest) -> list[str]:

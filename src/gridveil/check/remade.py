@@ -13,7 +13,7 @@ from gridveil.errors import ReleaseError
 from gridveil.grid.profile import base_profile
 from gridveil.publish import bundle
 from gridveil.publish.archive import Contents
-from gridveil.publish.behind import Public, joint_world, moved_world, network_text, repaired
+from gridveil.publish.behind import Public, joint_world, moved_world, network_text, repaired, within_limits
 from gridveil.publish.costs import copper_plates
 from gridveil.publish.kept import KeptDraw, kept_horizon, recorded_plan
 from gridveil.publish.manifest import Manifest, totals_part
@@ -99,7 +99,9 @@ def made_again(contents: Contents, record: Manifest, public: Public, answer: Fac
         again, result = repaired(public, shop, plates, ask, lambda stage: None)
     except ReleaseError as failure:
         return Finding(question, False, f"it makes no release: {failure}")
-    if network_text(moved_world(again, result), result, private=True).encode() != contents.files.get(bundle.NETWORK):
+    moved = moved_world(again, result)
+    text = network_text(moved, within_limits(moved, result), private=True)
+    if text.encode() != contents.files.get(bundle.NETWORK):
         return Finding(question, False, "it gives another network")
     if in_order(again.facts) != record.public_inputs:
         return Finding(question, False, "it would have other public figures")

@@ -31,6 +31,7 @@ from gridveil.publish.record import make_manifest
 from gridveil.publish.release import Release
 from gridveil.publish.worlds import derived_totals, plates, released, settled
 from gridveil.repair.certify import bounds_check, certify
+from gridveil.repair.inside import inside_limits
 from gridveil.repair.judge import Kept
 from gridveil.repair.repair import SOON
 from gridveil.repair.unused import Hands, alone, report_unused
@@ -220,6 +221,7 @@ def finished(
 ) -> Release:
     """Write the network as text, read it back, certify what was read, and describe it. `hands` solve unused steps."""
     drawn, public = public, moved_world(public, result)
+    result = within_limits(public, result)
     grid, plan, snapshots = public.grid, public.plan, _snapshots(public)
     text = network_text(public, result, private=noise.private)
     again = to_network(read_bytes(bundle.NETWORK, text.encode()))
@@ -257,6 +259,12 @@ def moved_world(public: Public, result: Repair) -> Public:
     horizon = released(public.grid, public.horizon, result)
     profile = None if public.profile is None else horizon
     return replace(public, grid=result.network.grid, horizon=horizon, profile=profile)
+
+
+def within_limits(public: Public, result: Repair) -> Repair:
+    """With operating points that keep every limit exactly: other tools take no voltage above it, however little."""
+    demands = [Demand(one.pd, one.qd) for one in _snapshots(public)]
+    return inside_limits(public.grid, result, demands)
 
 
 def network_text(public: Public, result: Repair, *, private: bool) -> str:
