@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from gridveil import cases
 from gridveil.casefile.case import Case
@@ -42,8 +43,15 @@ def import_case(
     return read_any(case if here or shipped is None else shipped, form, costs, limits, missing_cost)
 
 
-def load(case: str | Path | Case | Network) -> Network:
-    """The network of a case, a case file or a shipped case."""
+def load(case: Any) -> Network:
+    """The network of a case, a case file or a shipped case; or of a pandapower net, a PyPSA or pypowsybl network or a
+    PYPOWER dict."""
     if isinstance(case, Network):
         return case
-    return to_network(case if isinstance(case, Case) else read_case(case))
+    if isinstance(case, str | Path):
+        case = read_case(case)
+    if not isinstance(case, Case):
+        from gridveil.formats.objects import from_object
+
+        case = from_object(case).case
+    return to_network(case)

@@ -64,15 +64,15 @@ FORMATS = (
     Format("egret", "EGRET JSON", (".json",), ("json egret",), "egret:read", "egret:write", _SHOWN),
     Format(
         "pandapower", "pandapower JSON", (".json",), ("json pandapower",), "pandapower:read", "pandapower:write",
-        (*_SHOWN, "angle limits", "transformer charging", "state"),
+        (*_SHOWN, "angle limits", "transformer charging"),
     ),
     Format(
         "pypsa", "a PyPSA folder of CSV files", ("", ".zip"), ("folder", "zip"), "pypsa:read", "pypsa:write",
-        (*_SHOWN, "state"),
+        _SHOWN,
     ),
     Format(
         "pypsa-netcdf", "a PyPSA netCDF file", (".nc",), ("hdf5", "netcdf"), "pypsa_netcdf:read", "pypsa_netcdf:write",
-        (*_SHOWN, "state"),
+        _SHOWN,
     ),
     Format("xiidm", "XIIDM", (".xiidm", ".xml"), ("xml",), "xml_files:read", None),
     Format("cgmes", "CGMES", ("", ".zip", ".xml"), ("folder", "zip", "xml"), "xml_files:read", None),
