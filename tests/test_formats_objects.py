@@ -31,6 +31,7 @@ def test_pypower_there_and_back() -> None:
     case = gv.read_case("case14")
     assert differences(case, numbered(case), objects.from_object(gv.to_pypower(case))) == {}
     assert gv.solve_opf(objects.from_object(pypower()).case).cost == pytest.approx(gv.solve_opf(case).cost, rel=1e-9)
+    assert np.array_equal(gv.load(pypower()).lines.b, gv.load(case).lines.b)
 
 
 @pytest.mark.parametrize(
