@@ -33,9 +33,9 @@ from gridveil.privacy.keyfile import Anchor, KeyFile
 from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.limit import DEFAULT_LIMIT
 from gridveil.privacy.migration import Known, migrate
-from gridveil.publish.elements import read_same_as
 from gridveil.publish.pipeline import release
 from gridveil.publish.preview import preview
+from gridveil.publish.same_as import read_same_as
 from gridveil.publish.staging import tidy
 from gridveil.repair.workshop import Workshop
 from gridveil.sealed.split import split
@@ -351,7 +351,7 @@ from gridveil.errors import GridVeilError
 from gridveil.formats.find import load
 from gridveil.grid import structure_of
 from gridveil.privacy.ledger import Ledger
-from gridveil.publish.elements import read_same_as
+from gridveil.publish.same_as import read_same_as
 what, path = sys.argv[1], Path(sys.argv[2])
 try:
     Ledger.open(path) if what == "key" else read_same_as(path, structure_of(load("case5").grid))

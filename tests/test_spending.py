@@ -30,9 +30,10 @@ from gridveil.privacy import noise as noise_module
 from gridveil.privacy.composition import Charge
 from gridveil.privacy.ledger import Ledger
 from gridveil.publish import bundle
-from gridveil.publish.elements import corridor_buses, identities, read_same_as
+from gridveil.publish.elements import corridor_buses, identities
 from gridveil.publish.pipeline import release
 from gridveil.publish.preview import preview
+from gridveil.publish.same_as import read_same_as
 from gridveil.publish.staging import Taken, staged, tidy
 from gridveil.repair.workshop import Workshop
 from gridveil.requests import Ended, deferring, heeding
@@ -541,6 +542,27 @@ def test_a_full_disk_is_met_before_the_charge(book: gv.Ledger, tmp_path: Path, m
     with pytest.raises(LedgerError, match=r"less than 16 MB are free; nothing was charged"):
         release(gv.seal("case5"), PLAN, book, workshop=Workshop)
     assert charged(book) == []
+
+
+def test_renumbered_buses_are_known_by_their_names(tmp_path: Path) -> None:
+    """The case of an earlier release as --same-as: accounts follow the names of buses, whatever their numbers."""
+    case = gv.read_case("case5")
+    named = replace(case, extras={**case.extras, "bus_name": tuple((f"station {k}",) for k in range(5))})
+    earlier = tmp_path / "earlier.m"
+    gv.write(named, earlier)
+    bus, gen, branch = (np.array(one) for one in (case.bus, case.gen, case.branch))
+    bus[:, 0], gen[:, 0], branch[:, :2] = bus[:, 0] + 70, gen[:, 0] + 70, branch[:, :2] + 70
+    moved = split(replace(named, bus=bus, gen=gen, branch=branch))
+    known = read_same_as(earlier, moved.structure, moved.labels.bus_name)
+    assert known == {int(number) + 70: int(number) for number in case.bus[:, 0]}
+    assert identities(moved.structure, known) == identities(split(case).structure)
+    with pytest.raises(ReleaseError, match=r"the case has no names of buses"):
+        read_same_as(earlier, moved.structure)
+    with pytest.raises(ReleaseError, match=r"the case has 'a' twice among its buses"):
+        read_same_as(earlier, moved.structure, ["a", "a", "b", "c", "d"])
+    gv.write(case, tmp_path / "bare.m")
+    with pytest.raises(ReleaseError, match=r"bare\.m has no names of buses"):
+        read_same_as(tmp_path / "bare.m", moved.structure, moved.labels.bus_name)
 
 
 def test_show_lists_every_kind_of_element_that_was_charged(tmp_path: Path) -> None:

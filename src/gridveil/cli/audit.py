@@ -33,19 +33,24 @@ def audit(
 ) -> None:
     """For an auditor whom the operator admits: the draw in the ledger came from CASE and made BUNDLE."""
     with reporting(as_json):
+        from gridveil.casefile.labels import labels
         from gridveil.casefile.to_network import to_network
         from gridveil.check.audit import audit as audited
         from gridveil.formats.find import read_case
         from gridveil.grid import structure_of
         from gridveil.privacy.ledger import Ledger, default_path
-        from gridveil.publish.elements import read_same_as
+        from gridveil.publish.same_as import read_same_as
         from gridveil.report.public import page_again
 
         where = ledger or default_path()
         if not Ledger.exists(where):
             raise LedgerError(f"there is no ledger at {where}; name it with --ledger")
         case = read_case(original)
-        known = None if same_as is None else read_same_as(same_as, structure_of(to_network(case).grid))
+        known = (
+            None
+            if same_as is None
+            else read_same_as(same_as, structure_of(to_network(case).grid), labels(case, live=True).bus_name)
+        )
         found = audited(bundle, Ledger.read(where), case, known, page_again)
         passed = all(one.passed for one in found)
         if as_json:

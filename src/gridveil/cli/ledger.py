@@ -47,14 +47,16 @@ def _existing(path: Path | None, *, anchored: bool = True) -> Ledger:
 
 def _network(case: str, same_as: Path | None) -> tuple[str, Structure, SameAs | None]:
     """The name of a case, its structure, and as what the ledger knows its buses."""
+    from gridveil.casefile.labels import labels
     from gridveil.casefile.to_network import to_network
     from gridveil.formats.find import read_case
     from gridveil.grid import structure_of
-    from gridveil.publish.elements import read_same_as
+    from gridveil.publish.same_as import read_same_as
 
     read = read_case(case)
     structure = structure_of(to_network(read).grid)
-    return read.name, structure, None if same_as is None else read_same_as(same_as, structure)
+    names = labels(read, live=True).bus_name
+    return read.name, structure, None if same_as is None else read_same_as(same_as, structure, names)
 
 
 @app.command(cls=LightCommand)

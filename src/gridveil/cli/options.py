@@ -34,7 +34,8 @@ SameAsOption = Annotated[
     typer.Option(
         "--same-as",
         metavar="FILE",
-        help="CSV with bus, known_as: which buses of earlier releases the renumbered ones are.",
+        help="CSV with bus, known_as: which buses of earlier releases the renumbered ones are; or the case of an "
+        "earlier release, whose names of buses say it.",
     ),
 ]
 

@@ -178,10 +178,10 @@ def release(
         from gridveil.cli.dry_run import print_dry_run
         from gridveil.cli.spending import ask, open_ledger, stages
         from gridveil.publish import bundle, pipeline
-        from gridveil.publish.elements import read_same_as
         from gridveil.publish.plan import Plan
         from gridveil.publish.preview import preview
         from gridveil.publish.refuse import check_labels, check_network
+        from gridveil.publish.same_as import read_same_as
         from gridveil.publish.translations import chosen, rehearse
         from gridveil.sealed.split import split
 
@@ -225,7 +225,7 @@ def release(
         check_labels(plan, network.labels)
         horizon = None if profile is None else read_profile(profile, to_network(original).grid)
         used = plan.used(1 if horizon is None else len(horizon))
-        known = None if same_as is None else read_same_as(same_as, network.structure)
+        known = None if same_as is None else read_same_as(same_as, network.structure, network.labels.bus_name)
         if dry_run:
             seen = preview(network, plan, _existing(ledger), same_as=known)
             print_dry_run(case, plan, seen, len(used), 1 if horizon is None else len(horizon), as_json=as_json)

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
 from gridveil.arrays import IntArray
-from gridveil.errors import ReleaseError
 from gridveil.grid import Structure
-from gridveil.regular import small_bytes
 from gridveil.wall.protection import Element, Protection
 
 SameAs = Mapping[int, int]
 """By what number the ledger knows a bus that was renumbered."""
-LARGEST = 16 * 2**20
-"""Bytes of an identity map: a million buses."""
 
 
 def corridor_buses(structure: Structure, same_as: SameAs | None = None) -> list[tuple[int, int]]:
@@ -56,26 +49,6 @@ def by_element(structure: Structure, same_as: SameAs | None = None) -> dict[Elem
         Element.LOAD: of_bus(Element.LOAD, loaded),
         Element.PLANT: of_bus(Element.PLANT, structure.generators.bus),
     }
-
-
-def read_same_as(path: Path, structure: Structure) -> dict[int, int]:
-    """A CSV file with the columns `bus` and `known_as`: which bus of an earlier release each renumbered one is."""
-    try:
-        text = small_bytes(path, LARGEST).decode("utf-8-sig")
-        rows = list(csv.DictReader(io.StringIO(text, newline="")))
-        pairs = [(int(row["bus"]), int(row["known_as"])) for row in rows]
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be read ({error.strerror}); nothing was charged") from error
-    except (KeyError, TypeError, ValueError, csv.Error) as error:
-        raise ReleaseError(
-            f"{path} is no identity map: give the columns bus and known_as, with whole numbers; nothing was charged"
-        ) from error
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ReleaseError(f"{path} names a bus twice; nothing was charged")
-    if strange := sorted(set(found) - set(structure.buses.number.tolist())):
-        raise ReleaseError(f"{path} names bus {strange[0]}, which the network does not have; nothing was charged")
-    return found
 
 
 def former_shape(structure: Structure) -> bytes:
