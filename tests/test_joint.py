@@ -38,6 +38,7 @@ from gridveil.repair.projection import numbers as projection_numbers
 from gridveil.repair.projection import projection
 from gridveil.repair.trial import in_world
 from gridveil.repair.workshop import Workshop
+from gridveil.sealed.horizon import public_horizon
 from gridveil.sealed.mechanisms import joint
 from gridveil.sealed.split import Sealed, split
 from gridveil.wall import tables
@@ -419,6 +420,35 @@ def test_a_joint_release_is_certified_and_verified(tmp_path: Path, name: str, ch
     true, now = (table(one, plan.protection) for one in (network, made.network))
     assert np.array_equal(true.member, now.member) and np.array_equal(true.sign, now.sign)
     assert np.array_equal(true.own, now.own) or Group.LIMITS in plan.protection  # limits may come to be equal
+
+
+def test_a_factor_in_the_middle_is_rounded_alike_whatever_the_loads() -> None:
+    """0.9125 has a tie at three digits, which the last bits of s·p/p would decide."""
+    network, tells = gv.load("case14"), np.array([[0.9125], [1.0]]) * np.ones(14)
+    shapes = []
+    for factor in (1.0, 1.1, 1.3, 1.7, 0.37):
+        loads = {"pd": network.grid.buses.pd * factor, "qd": network.grid.buses.qd * factor}
+        world = Network(with_numbers(network.grid, loads), network.lines)
+        protection = Protection({Group.LOADS: 0.1})
+        shapes.append(public_horizon(split(world), protection, scaled(world.grid, tells), shape_public=True))
+    assert all(np.array_equal(one.pd, shapes[0].pd) and np.array_equal(one.qd, shapes[0].qd) for one in shapes)
+
+
+def test_a_manifest_that_hides_the_shape_of_its_profile_is_found(tmp_path: Path) -> None:
+    case, book = gv.read_case("case14"), gv.Ledger.open(tmp_path / "l.db")
+    each = np.array([0.8, 0.913, 1.0])[:, None] * np.linspace(0.9, 1.1, 14)
+    plan = gv.Plan(1.0, 0.1, 0.2, protect="loads,lines", shape_public=True, steps=2, cost="derived", totals="derived")
+    profile = scaled(gv.load(case).grid, each)
+    where = release(split(case), plan, book, PretendExact(4), workshop=Workshop, profile=profile).write(tmp_path / "o")
+    assert verify(where).passed and all(one.passed for one in audit(where, book, case))
+
+    def hide(record: dict[str, Any]) -> None:
+        record["protection"]["shape_public"] = False
+        record["not_protected"] = [one for one in record["not_protected"] if "shape of the profile" not in one]
+
+    forge(where, "manifest.json", hide)
+    assert not verify(where).passed
+    assert [one.answer for one in audit(where, book, case) if "plan" in one.question] == ["another public shape"]
 
 
 @pytest.mark.parametrize(("alpha", "seed"), [(0.3, 1), (1.0, 2), (1.0, 4)])

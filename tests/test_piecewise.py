@@ -162,6 +162,21 @@ def test_public_slopes_have_few_digits() -> None:
     assert len(found) == 1
 
 
+@pytest.mark.parametrize("at_zero", [0.00371, 1.234, 0.0])
+def test_digits_of_a_public_cost_at_zero_do_not_tell_a_limit(at_zero: float) -> None:
+    """They ended where slope·pmax has its last digit: 999 and 1001 MW were told apart."""
+    found = []
+    for pmax in (9.99, 10.01):
+        network = gv.load("case5")
+        limits, polynomial = network.grid.generators.pmax.copy(), network.grid.cost_p.polynomial.copy()
+        limits[0], polynomial[0] = pmax, 0.0
+        curves = CostCurves(polynomial, np.array([0, 0]), np.array([5e3, 1e4]), np.full(2, at_zero))
+        grid = replace(with_numbers(network.grid, {"pmax": limits}), cost_p=meeting_at(curves, np.array([0, pmax / 2])))
+        taken = on_shares(Network(grid, network.lines), Protection({Group.LIMITS: 0.1, Group.LINES: 0.1}))
+        found.append(taken.grid.cost_p.segment_intercept[0])
+    assert found[0] == found[1]
+
+
 def test_what_is_left_of_nothing_is_nothing(tiny: Bend) -> None:
     """A curve through zero has no cost at zero, however its points were written."""
     cost = "	2	0	0	3	0.02	10	5;\n	2	0	0	3	0.01	20	0;"

@@ -131,7 +131,8 @@ def test_ids_pass_on_request_only(tmp_path: Path, expected: dict[str, bytes]) ->
     [
         ({"keep_names": True}, None, "names are to be kept, and the network has none"),
         ({"keep_ids": True}, None, "ids are to be kept, and the network has none"),
-        ({"keep_names": True}, "a\nb", "one of the names has a line break"),
+        ({"keep_names": True}, "a\u200bb", "one of the names has an unseen character"),
+        ({"keep_names": True}, 101 * "a", "more than 100 letters"),
     ],
 )
 def test_labels_that_cannot_be_kept(plan: dict[str, Any], names: str | None, words: str) -> None:

@@ -15,12 +15,13 @@ import gridveil as gv
 from gridveil.check.leaks.knowledge import Reader, reader_from_manifest
 from gridveil.check.leaks.verdict import examine
 from gridveil.cli.main import app
+from gridveil.errors import ReportError
 from gridveil.privacy.noise import SeededNoise
 from gridveil.publish.pipeline import release
 from gridveil.publish.release import Release
 from gridveil.repair.workshop import Workshop
 from gridveil.report.comparison import EDGES, before_after, histogram
-from gridveil.report.internal import internal_page
+from gridveil.report.internal import internal_page, write_internal
 from gridveil.report.noised import noised
 from gridveil.report.public import public_report
 from gridveil.report.quantities import protected_numbers, spread
@@ -119,3 +120,12 @@ def test_command_writes_the_page(tmp_path: Path, made: Release) -> None:
     assert runner.invoke(app, asked).exit_code == 2
     assert runner.invoke(app, [*asked, "--force"]).exit_code in (0, 5)
     assert runner.invoke(app, [*asked[:-1], str(tmp_path / "page.pdf")]).exit_code == 2
+
+
+def test_the_internal_page_is_not_written_into_a_bundle(made: Release, tmp_path: Path) -> None:
+    network = gv.load("case14")
+    report = examine(network, [Reader(made.network, **reader_from_manifest(made.manifest))])
+    where = made.write(tmp_path / "out")
+    with pytest.raises(ReportError, match="lies in a bundle"):
+        write_internal(where / "report.html", network, made.network, ALL.protection, report, force=True)
+    assert not (where / "report.html").exists()

@@ -23,8 +23,9 @@ class Labels:
     gen_id: tuple[str, ...] | None = None
 
     def kept(self, *, names: bool, ids: bool) -> Labels:
-        """Only those that are asked for."""
-        return Labels(self.bus_name if names else None, *((self.branch_id, self.gen_id) if ids else (None, None)))
+        """Only those that are asked for, without spaces that nobody sees."""
+        wanted = (self.bus_name if names else None, *((self.branch_id, self.gen_id) if ids else (None, None)))
+        return Labels(*(None if one is None else tuple(" ".join(text.split()) for text in one) for one in wanted))
 
 
 def labels(case: Case, *, live: bool = False) -> Labels:

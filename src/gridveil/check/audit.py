@@ -31,7 +31,7 @@ from gridveil.publish.archive import Contents, read_bundle
 from gridveil.publish.describe import scrubbed
 from gridveil.publish.elements import SameAs, identities
 from gridveil.publish.kept import KeptDraw, recorded_plan
-from gridveil.publish.manifest import Manifest, protection_of, totals_part
+from gridveil.publish.manifest import Manifest, invented_cost, protection_of, room, shape_public, totals_part
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import earlier_conditions, spent_parts, total_spent
 from gridveil.sealed.mechanisms import mechanism
@@ -207,6 +207,9 @@ def _planned(record: Manifest, plan: Plan, profile: bool) -> Finding:
         "attended": (not plan.unattended, record.attended),
         "names": (scrubbed(names_kept=plan.keep_names, ids_kept=plan.keep_ids), record.scrubbed),
         "profile": (profile, record.horizon is not None),
+        "invented cost": (plan.invented_cost, invented_cost(record)),
+        "room": (plan.room if plan.joint else 0.0, room(record)),
+        "public shape": (plan.joint and profile and plan.shape_public, shape_public(record)),
     }
     wrong = [name for name, (planned, stated) in pairs.items() if planned != stated]
     return Finding("drawn by the stated plan", not wrong, f"another {', '.join(wrong)}" if wrong else "the same")

@@ -21,7 +21,7 @@ from gridveil.privacy.signature import PublicKey, can_sign, key_from_text
 from gridveil.publish import bundle
 from gridveil.publish.archive import Contents, shown
 from gridveil.publish.describe import file_notes, scrubbed
-from gridveil.publish.manifest import Manifest, ids_kept, protection_of
+from gridveil.publish.manifest import Manifest, fit_label, ids_kept, protection_of
 from gridveil.wall.certificate import StoredCertificate
 from gridveil.wall.codec import to_json
 
@@ -117,6 +117,8 @@ def foreign_words(case: Case, text: bytes, record: Manifest) -> list[str]:
     found = labels(case)
     if set(case.extras) != wanted or any(getattr(found, name) is None for name in wanted):
         return [f"{bundle.NETWORK}: fields that no release has"]
+    if not all(fit_label(text) for name in wanted for text in getattr(found, name)):
+        return [f"{bundle.NETWORK}: names or ids that do not show all they hold"]
     if to_text(replace(case, name="released"), notes).encode() != text:
         return [f"{bundle.NETWORK}: comments or other things that no release writes"]
     return []

@@ -8,7 +8,15 @@ from math import isclose, log
 
 import numpy as np
 
-from gridveil.check.groups import close, facts_of, foreign_protection, foreign_totals, lowest_surcharge, possible_total
+from gridveil.check.groups import (
+    close,
+    facts_of,
+    foreign_protection,
+    foreign_totals,
+    lowest_surcharge,
+    moves_apart,
+    possible_total,
+)
 from gridveil.errors import GridError
 from gridveil.grid import Grid
 from gridveil.grid.copper_plate import copper_plate_cost
@@ -47,6 +55,7 @@ from gridveil.wall.facts import (
     private_surcharge,
 )
 from gridveil.wall.mechanisms import COST, JOINT, SURCHARGE, TOTAL, TOTALS, mechanism_words, place
+from gridveil.wall.protection import Group
 
 ASKED = {COST: SURCHARGE, TOTALS: TOTAL}
 """Units of what is asked for beside the draw."""
@@ -276,6 +285,9 @@ def _foreign_steps(grid: Grid, record: Manifest, profile: Profile) -> list[str]:
     stated = horizon and (horizon.first, horizon.steps, horizon.used, horizon.step_in_network_file)
     if stated and stated != (int(profile.step[0]), len(profile), used, used[0]):
         return ["a horizon that is not that of profile.csv"]
+    protection = protection_of(record)
+    if protection is not None and Group.LOADS in protection and not shape_public(record) and moves_apart(profile):
+        return ["a profile that moves each load for itself, which the manifest does not say"]
     if used != profile.step[equally_spaced(len(profile), len(used))].tolist():
         return ["used steps that are not equally spaced"]
     if horizon and horizon.checked > len(profile) - len(used):

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isclose, log
 
+import numpy as np
+
+from gridveil.grid.profile import Profile
 from gridveil.publish.manifest import Manifest, protection_of, shape_public, totals_part
 from gridveil.wall.facts import LOWEST, Fact, FactKind, Source, declared, private_total
 from gridveil.wall.protection import LARGEST_ALPHA, Group, Protection, Ratings
+
+ONE_SCALE = 1e-5
+"""To which loads that one scale moves have one ratio, after the rounding of a file."""
 
 
 def foreign_protection(record: Manifest, protection: Protection) -> bool:
@@ -20,6 +26,16 @@ def foreign_protection(record: Manifest, protection: Protection) -> bool:
     unfit |= shape_public(record) and (record.horizon is None or Group.LOADS not in protection)
     declared = any(one.kind.total and one.source is Source.DECLARED for one in record.public_inputs)
     return bool(unfit or (declared and not record.attended))
+
+
+def moves_apart(profile: Profile) -> bool:
+    """Are there loads that do not move as all others do, from step to step?"""
+    for values in (profile.pd, profile.qd):
+        there = values[:, values[0] != 0]
+        ratio = there / there[0] if there.size else there
+        if not np.allclose(ratio, ratio[:, :1] if ratio.size else ratio, rtol=ONE_SCALE, atol=0.0):
+            return True
+    return False
 
 
 def foreign_totals(record: Manifest, used: Sequence[int]) -> list[str]:

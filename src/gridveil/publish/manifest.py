@@ -166,6 +166,15 @@ STACK = 2
 """Marks on one letter: Vietnamese and Hebrew need as many, and of more nobody could tell how many there are."""
 
 
+LONGEST_LABEL = 100
+"""Letters of a name or an id that is kept."""
+
+
+def fit_label(text: str) -> bool:
+    """May a name or an id stand in a release: a short line that shows all it holds?"""
+    return len(text) <= LONGEST_LABEL and shows_all(text)
+
+
 def shows_all(words: str) -> bool:
     """Does a reader see every character of a line? Variation selectors, too, could carry a message unseen."""
     if words != " ".join(words.split()) or _stacked(words) > STACK:
@@ -245,6 +254,11 @@ def ids_kept(record: Manifest) -> bool:
 def invented_cost(record: Manifest) -> float | None:
     """The price of units that nobody gave a cost, if a manifest says that there are such."""
     return None if isinstance(record.invented_cost, UnsetType) else record.invented_cost
+
+
+def room(record: Manifest) -> float:
+    """The share of every range that a joint release says was left free."""
+    return 0.0 if isinstance(record.protection, UnsetType) else record.protection.room
 
 
 def shape_public(record: Manifest) -> bool:

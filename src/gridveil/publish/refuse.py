@@ -7,6 +7,7 @@ import numpy as np
 from gridveil.casefile.labels import Labels
 from gridveil.errors import ReleaseError
 from gridveil.grid import LineKind, Structure
+from gridveil.publish.manifest import LONGEST_LABEL, fit_label
 from gridveil.publish.plan import Plan
 from gridveil.sealed.refuse import require_limits_in_order
 from gridveil.sealed.split import Sealed
@@ -16,14 +17,18 @@ from gridveil.wall.shares import takes_shares
 
 def check_labels(plan: Plan, labels: Labels) -> None:
     """Refuse to keep names or ids that a network has not, or that cannot stand in a file."""
+    labels = labels.kept(names=plan.keep_names, ids=plan.keep_ids)
     for words, wanted, texts in (
         ("names", plan.keep_names, (labels.bus_name,)),
         ("ids", plan.keep_ids, (labels.branch_id, labels.gen_id)),
     ):
         if wanted and None in texts:
             raise ReleaseError(f"{words} are to be kept, and the network has none; leave {words} out of --keep")
-        if wanted and not all(text.isprintable() for part in texts for text in part or ()):
-            raise ReleaseError(f"one of the {words} has a line break or an unseen character; correct it, or keep none")
+        if wanted and not all(fit_label(text) for part in texts for text in part or ()):
+            raise ReleaseError(
+                f"one of the {words} has an unseen character or more than {LONGEST_LABEL} letters; "
+                "correct it, or keep none"
+            )
 
 
 def check_network(plan: Plan, network: Sealed) -> None:

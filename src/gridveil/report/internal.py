@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gridveil.errors import ReportError
 from gridveil.grid import Network
+from gridveil.publish import bundle
 from gridveil.report.comparison import before_after, histogram, middle_change
 from gridveil.report.page import check_file, render, save
 from gridveil.report.quantities import Numbers, protected_numbers
@@ -32,6 +34,8 @@ def write_internal(
 ) -> Path:
     """Write the page of one release; what is protected is lines, unless a manifest says more."""
     check_file(path, (".html",), path / "none", force=force)
+    if (path.parent / bundle.MANIFEST).exists():
+        raise ReportError(f"{path} lies in a bundle, and the page is INTERNAL; write it to another folder")
     save(path, internal_page(truth, released, protection or LINES_ALONE, report))
     return path
 

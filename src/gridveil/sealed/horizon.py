@@ -5,6 +5,8 @@ It is asked before a charge, and its refusals are the operator's own: they speak
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 
 from gridveil.arrays import FloatArray
@@ -53,4 +55,6 @@ def _shape(grid: Grid, profile: Profile, *, public: bool) -> Shape:
 
 
 def _rounded(values: FloatArray, digits: int) -> FloatArray:
-    return np.array([float(f"{value:.{digits - 1}e}") for value in values.ravel().tolist()]).reshape(values.shape)
+    """First to twelve digits: the last bits of s·p/p, which tell p, must not decide how the middle is rounded."""
+    plain = (f"{Decimal(f'{value:.11e}'):.{digits - 1}e}" for value in values.ravel().tolist())
+    return np.array([float(one) for one in plain]).reshape(values.shape)

@@ -104,11 +104,12 @@ def _wide(curves: CostCurves, share: FloatArray) -> BoolArray:
 def _plain(grid: Grid, digits: int) -> CostCurves:
     """Slopes and intercepts with so many digits, so that equal ones are equal, and one that is nothing is 0.
 
-    First they lose the digits of how they were computed, which would decide how the middle between two is rounded.
+    First they lose the digits of how they were computed, which would decide how the middle between two is rounded;
+    by the curve alone, for where digits end must not tell a limit.
     """
     curves = grid.cost_p
     slope = [significant(significant(one, DIGITS), digits) for one in curves.segment_slope.tolist()]
-    size = np.maximum(np.abs(curves.segment_intercept), _steepest(curves) * np.abs(_pmax(grid)))
+    size = np.maximum(np.abs(curves.segment_intercept), _steepest(curves))
     exact = [
         round(one, DIGITS - LOST - floor(log10(large))) if large > 0 else 0.0
         for one, large in zip(curves.segment_intercept.tolist(), size.tolist(), strict=True)
