@@ -14,6 +14,7 @@ from gridveil.errors import CaseFileError
 from gridveil.formats.checked import checked
 from gridveil.formats.imported import Identity, Imported
 from gridveil.formats.lend import NO_COSTS
+from gridveil.formats.numbering import make_way
 from gridveil.formats.raw_refuse import refuse_what_is_not_modelled
 from gridveil.formats.raw_table import Table
 from gridveil.formats.raw_transformers import (
@@ -55,9 +56,11 @@ def _build(path: Path, base_text: str, tables: Mapping[str, Table], notes: list[
     for part in parts:
         _add(bus, (c.GS, c.BS), part.shunt_row, part.shunt)
     _tell(tables, stars, notes)
+    gen, machine = _units(tables["generator"], network, notes)
+    to_buses = [part.rows[:, c.TO] for part in parts if part is not stars.branches]
+    make_way(bus, stars.number, gen[:, c.GEN_BUS], *(part.rows[:, c.FROM] for part in parts), *to_buses)
     bus = np.concatenate([bus, _star_buses(stars, bus)])
     branch = np.concatenate([part.rows for part in parts])
-    gen, machine = _units(tables["generator"], network, notes)
     identity = Identity(
         tuple(name for part in parts for name in part.circuit), machine, (*names, *[""] * len(stars.vm))
     )

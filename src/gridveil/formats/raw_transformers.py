@@ -17,6 +17,9 @@ from gridveil.formats.raw_table import Table
 
 STAR_LIMITS = (0.5, 1.5)
 """Of the voltage at a star point, which is no place that anybody limits."""
+ENDS = ("ibus", "jbus", "kbus")
+OUT_AT = {1: 4, 2: 2, 3: 3}
+"""The winding -> the status that says that it alone is out."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +90,15 @@ class Stars:
 
 
 def three_windings(table: Table, network: Network, in_use: BoolArray) -> Stars:
-    """Transformers of three windings that are in service.
+    """Transformers of three windings that are in service, with a winding at a bus that is.
 
     Stars are numbered in the order of buses and ids, above the largest number of a bus `in_use`: neither the order of
     the file nor what is out of service in it moves them.
     """
-    table = table.only(table.code("stat", 1, (0, 1, 2, 3, 4)) != 0)
-    ends = [network.rows(table, field) for field in ("ibus", "jbus", "kbus")]
+    status = table.code("stat", 1, (0, 1, 2, 3, 4))
+    reached = [in_use[network.rows(table, field)] & (status != OUT_AT[n]) for n, field in enumerate(ENDS, start=1)]
+    table = table.only((status != 0) & np.any(reached, axis=0))
+    ends = [network.rows(table, field) for field in ENDS]
     names = table.text("ckt", "1")
     keys = [(*(int(network.number[end[at]]) for end in ends), names[at]) for at in range(len(table))]
     rank = {at: place for place, at in enumerate(sorted(range(len(keys)), key=lambda at: keys[at]))}
@@ -106,14 +111,13 @@ def three_windings(table: Table, network: Network, in_use: BoolArray) -> Stars:
         ((r31 + r23 - r12) / 2, (x31 + x23 - x12) / 2),
     )
     status = table.code("stat", 1, (1, 2, 3, 4))
-    out_at = {1: 4, 2: 2, 3: 3}  # the winding -> the status that says that it alone is out
     parts = []
     for n, (end, (r, x)) in enumerate(zip(ends, legs, strict=True), start=1):
         rows = branch_rows(len(table))
         rows[:, c.FROM], rows[:, c.TO] = network.number[end], star
         rows[:, c.R], rows[:, c.X] = r, x
         rows[:, c.RATIO], rows[:, c.SHIFT] = _tap(table, n, network.base_kv[end], network), table.number(f"ang{n}")
-        rows[:, c.BRANCH_STATUS] = status != out_at[n]
+        rows[:, c.BRANCH_STATUS] = status != OUT_AT[n]
         for column, k in ((c.RATE_A, 1), (c.RATE_B, 2), (c.RATE_C, 3)):
             rows[:, column] = table.number(f"wdg{n}rate{k}")
         parts.append(rows)
@@ -125,15 +129,9 @@ def three_windings(table: Table, network: Network, in_use: BoolArray) -> Stars:
 
 
 def _free_numbers(network: Network, in_use: BoolArray, count: int) -> list[int]:
-    """Numbers for new buses, above those in use and none that stands in the file."""
-    taken = set(network.number.tolist())
-    largest = max(network.number[in_use].tolist(), default=0)
-    number, found = 10 ** len(str(largest)), list[int]()
-    while len(found) < count:
-        number += 1
-        if number not in taken:
-            found.append(number)
-    return found
+    """Numbers for new buses, above those in use; a bus out of service that has one of them makes way."""
+    above = 10 ** len(str(max(network.number[in_use].tolist(), default=0)))
+    return [above + 1 + at for at in range(count)]
 
 
 def _tap(table: Table, n: int, base_kv: FloatArray, network: Network) -> FloatArray:
