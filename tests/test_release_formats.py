@@ -98,7 +98,7 @@ def test_the_test_notices_a_leak(expected: dict[str, bytes], tmp_path: Path, mon
     """Planted: star buses that are numbered above all buses, those out of service too."""
     monkeypatch.setattr(
         raw_transformers, "_free_numbers",
-        lambda network, in_use, count: [int(network.number.max()) + 1 + at for at in range(count)],
+        lambda network, count: [int(network.number.max()) + 1 + at for at in range(count)],
     )  # fmt: skip
     one, other = outputs(BASE, tmp_path), outputs(OTHERS["rows out of service"], tmp_path)
     assert one["released.m"] != other["released.m"]

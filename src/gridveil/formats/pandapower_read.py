@@ -13,7 +13,7 @@ from gridveil.formats.pandapower_costs import costs
 from gridveil.formats.pandapower_net import Net
 from gridveil.formats.pandapower_trafo import plate_of, star, tap_of, two_winding
 from gridveil.formats.pandapower_units import add_units
-from gridveil.formats.tables import STUBS, Pi, Tables, computing, stub
+from gridveil.formats.tables import STUBS, WARDED, Pi, Tables, computing, stub
 
 REFUSED = (
     "xward", "motor", "asymmetric_load", "asymmetric_sgen", "storage", "dcline", "svc", "ssc", "tcsc", "vsc",
@@ -145,7 +145,10 @@ def _fixed(net: Net, tables: Tables, places: Places) -> None:
     for _, one in net.live("ward"):
         bus = places.at(one, "bus")
         tables.load(one.record, bus, one.number("ps_mw", 0.0), one.number("qs_mvar", 0.0))
-        tables.shunt(one.record, bus, one.number("pz_mw", 0.0), -one.number("qz_mvar", 0.0))
+        g, b = one.number("pz_mw", 0.0), -one.number("qz_mvar", 0.0)
+        if g or b:
+            tables.notes[WARDED] += 1
+        tables.shunt(one.record, bus, g, b)
     for index, one in net["impedance"].items():
         r, x = one.number("rft_pu"), one.number("xft_pu")
         if (one.number("rtf_pu", r), one.number("xtf_pu", x)) != (r, x):

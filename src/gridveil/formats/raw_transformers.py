@@ -24,11 +24,12 @@ OUT_AT = {1: 4, 2: 2, 3: 3}
 
 @dataclass(frozen=True)
 class Network:
-    """What transformers need of the buses: numbers in order, and base voltages."""
+    """What transformers need of the buses: numbers in order, base voltages, and which are in service."""
 
     base: float
     number: IntArray
     base_kv: FloatArray
+    in_use: BoolArray
 
     def rows(self, table: Table, field: str) -> IntArray:
         """Rows of the buses that a field names; a negative number marks the metered end in older files."""
@@ -75,7 +76,8 @@ def two_windings(table: Table, network: Network) -> Branches:
         rows[:, column] = table.number(f"wdg1rate{k}")
     _refuse_corrections(table, live, (1,))
     places = tuple((table, at) for at in range(len(table)))
-    return Branches(rows, table.text("ckt", "1"), places, start[live], _magnetising(table, network)[live])
+    reached = live & network.in_use[start] & network.in_use[end]
+    return Branches(rows, table.text("ckt", "1"), places, start[reached], _magnetising(table, network)[reached])
 
 
 @dataclass(frozen=True)
@@ -89,20 +91,22 @@ class Stars:
     va: FloatArray
 
 
-def three_windings(table: Table, network: Network, in_use: BoolArray) -> Stars:
+def three_windings(table: Table, network: Network) -> Stars:
     """Transformers of three windings that are in service, with a winding at a bus that is.
 
-    Stars are numbered in the order of buses and ids, above the largest number of a bus `in_use`: neither the order of
+    Stars are numbered in the order of buses and ids, above the largest number of a bus in service: neither the order of
     the file nor what is out of service in it moves them.
     """
     status = table.code("stat", 1, (0, 1, 2, 3, 4))
-    reached = [in_use[network.rows(table, field)] & (status != OUT_AT[n]) for n, field in enumerate(ENDS, start=1)]
+    reached = [
+        network.in_use[network.rows(table, field)] & (status != OUT_AT[n]) for n, field in enumerate(ENDS, start=1)
+    ]
     table = table.only((status != 0) & np.any(reached, axis=0))
     ends = [network.rows(table, field) for field in ENDS]
     names = table.text("ckt", "1")
     keys = [(*(int(network.number[end[at]]) for end in ends), names[at]) for at in range(len(table))]
     rank = {at: place for place, at in enumerate(sorted(range(len(keys)), key=lambda at: keys[at]))}
-    free = _free_numbers(network, in_use, len(table))
+    free = _free_numbers(network, len(table))
     star = np.array([free[rank[at]] for at in range(len(table))], dtype=np.int64)
     (r12, x12), (r23, x23), (r31, x31) = (_impedance(table, pair, network) for pair in ("1_2", "2_3", "3_1"))
     legs = (
@@ -128,9 +132,9 @@ def three_windings(table: Table, network: Network, in_use: BoolArray) -> Stars:
     return Stars(branches, star, ends[0], table.number("vmstar", 1.0), table.number("anstar"))
 
 
-def _free_numbers(network: Network, in_use: BoolArray, count: int) -> list[int]:
+def _free_numbers(network: Network, count: int) -> list[int]:
     """Numbers for new buses, above those in use; a bus out of service that has one of them makes way."""
-    above = 10 ** len(str(max(network.number[in_use].tolist(), default=0)))
+    above = 10 ** len(str(max(network.number[network.in_use].tolist(), default=0)))
     return [above + 1 + at for at in range(count)]
 
 
