@@ -88,6 +88,9 @@ def test_the_command_asks(yes: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("loads", "protect"), [(PLAIN_LOADS, "lines,loads"), (LOADS, "lines")])
 def test_a_plain_file_is_not_asked_about(loads: str, protect: str, tmp_path: Path) -> None:
     """Nor is one whose exposed parts belong to a group that is public anyway."""
-    options = ["--missing-cost", "20", "--protect", protect, "--ledger", str(tmp_path / "l.db"), "--dry-run", "--json"]
-    seen = CliRunner().invoke(app, ["release", str(raw(tmp_path, loads=loads)), *options])
+    options = ["--missing-cost", "20", "--beta", "0.05", "--protect", protect, "--ledger", str(tmp_path / "l.db")]
+    common = ["release", str(raw(tmp_path, loads=loads)), *options]
+    seen = CliRunner().invoke(app, [*common, "--dry-run", "--json"])
     assert seen.exit_code == 0 and json.loads(seen.stdout)["questions"] == [], seen.output
+    made = CliRunner().invoke(app, [*common, "--out", str(tmp_path / "out")])
+    assert made.exit_code == 0 and "shunts" not in made.stderr, made.output
