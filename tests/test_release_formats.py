@@ -59,6 +59,10 @@ OTHERS = {
         (LINES, LINES + "1,2,'9 ',0.5,0.5,0,0,0,0,0,0,0,0,0,1,0,1,1.0\n1,9,'1 ',0.5,0.5\n"),
         (two(2, 1), three(2, 2, 0, "0") + two(2, 1) + two(1, 3, stat=0).replace("1,2,0,'1 '", "1,2,0,'8 '")),
     ),
+    "a bus out of service where the star stands": _replaced(
+        (BUSES, BUSES + "11,'GONE',132.0,4,1,1,1,1.0,0.0,1.1,0.9,1.1,0.9\n"),
+        (LINES, LINES + "1,11,'1 ',0.5,0.5\n"),
+    ),
     "the solved state": _replaced(
         ("1,1,1,1.02,0.0,", "1,1,1,1.0371,-4.5,"), ("1,'1 ',40.0,0.0,", "1,'1 ',33.3,7.7,"), ("60.0,-50.0,1.02,", "60.0,-50.0,1.05,"),
         ("1.01,-2.0", "0.97,-9.0"),
@@ -94,7 +98,7 @@ def test_the_test_notices_a_leak(expected: dict[str, bytes], tmp_path: Path, mon
     """Planted: star buses that are numbered above all buses, those out of service too."""
     monkeypatch.setattr(
         raw_transformers, "_free_numbers",
-        lambda network, in_use, count: [int(network.number.max()) + 1 + at for at in range(count)],
+        lambda network, count: [int(network.number.max()) + 1 + at for at in range(count)],
     )  # fmt: skip
     one, other = outputs(BASE, tmp_path), outputs(OTHERS["rows out of service"], tmp_path)
     assert one["released.m"] != other["released.m"]

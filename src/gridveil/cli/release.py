@@ -19,7 +19,7 @@ from gridveil.cli.options import (
     WorkersOption,
 )
 from gridveil.cli.output import print_json, reporting, telling
-from gridveil.cli.release_options import chosen_noise, given_alphas, given_case, kept, published_totals
+from gridveil.cli.release_options import asked_too, chosen_noise, given_alphas, given_case, kept, published_totals
 from gridveil.errors import ReleaseError
 from gridveil.wall.facts import SENSITIVITY, SHARE
 from gridveil.wall.target import EFFORT, Target
@@ -176,7 +176,7 @@ def release(
         from gridveil.casefile.to_network import to_network
         from gridveil.cli import release_table
         from gridveil.cli.dry_run import print_dry_run
-        from gridveil.cli.spending import ask, open_ledger, stages
+        from gridveil.cli.spending import agreed, open_ledger, stages
         from gridveil.publish import bundle, pipeline
         from gridveil.publish.plan import Plan
         from gridveil.publish.preview import preview
@@ -187,7 +187,7 @@ def release(
 
         names_kept, ids_kept = kept(keep)
         formats = chosen(to)
-        original, invented = given_case(case, costs, limits, missing_cost)
+        original, invented, exposed = given_case(case, costs, limits, missing_cost)
         plan = Plan(
             epsilon,
             alpha,
@@ -227,7 +227,7 @@ def release(
         used = plan.used(1 if horizon is None else len(horizon))
         known = None if same_as is None else read_same_as(same_as, network.structure, network.labels.bus_name)
         if dry_run:
-            seen = preview(network, plan, _existing(ledger), same_as=known)
+            seen = asked_too(preview(network, plan, _existing(ledger), same_as=known), plan, exposed)
             print_dry_run(case, plan, seen, len(used), 1 if horizon is None else len(horizon), as_json=as_json)
             return
         if out_dir is None:
@@ -240,7 +240,8 @@ def release(
         book = None
         if noise is None:
             book = open_ledger(ledger, as_json)
-            yes = ask(preview(network, plan, book, same_as=known), yes=yes, as_json=as_json)
+            seen = asked_too(preview(network, plan, book, same_as=known), plan, exposed)
+            yes = agreed(seen, yes=yes, as_json=as_json)
 
         hands = _hands(workers, scheduler)
         deliver, written = delivery(context, target_dir, who, page, formats, {"force": force, "sign": key})

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gridveil.errors import ReleaseError
+from gridveil.wall.protection import Group
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gridveil.casefile import Case
+    from gridveil.formats.exposed import Exposed
     from gridveil.privacy.noise import Noise
+    from gridveil.publish.plan import Plan
+    from gridveil.publish.preview import Preview
 
 
 def given_alphas(**alphas: str | None) -> dict[str, float | str] | None:
@@ -42,8 +47,9 @@ def kept(text: str | None) -> tuple[bool, bool]:
 
 def given_case(
     case: str, costs: Path | None, limits: Path | None, missing_cost: float | None
-) -> tuple[Case, float | None]:
-    """The case with its costs, and the price that was invented for some; without any cost there is no release."""
+) -> tuple[Case, float | None, tuple[Exposed, ...]]:
+    """The case with its costs, the price that was invented for some, and what of it stands in shunts; without any cost
+    there is no release."""
     from gridveil.casefile.service import generators_in_service
     from gridveil.formats.find import import_case, named_case
     from gridveil.formats.lend import NO_COSTS
@@ -55,7 +61,13 @@ def given_case(
             f"{case}: none of the {count:,} units in service has a cost, and a release promises one; "
             "give --costs FILE, or one price for all with --missing-cost"
         )
-    return named_case(found), found.invented_cost
+    return named_case(found), found.invented_cost, found.exposed
+
+
+def asked_too(seen: Preview, plan: Plan, exposed: tuple[Exposed, ...]) -> Preview:
+    """The preview with a question for all of a protected group that would be published in shunts."""
+    groups = {str(group) for group in Group if group in plan.protection}
+    return replace(seen, questions=(*seen.questions, *(one.sentence for one in exposed if one.group in groups)))
 
 
 def chosen_noise(research: bool, seed: int | None) -> Noise | None:

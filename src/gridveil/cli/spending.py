@@ -43,19 +43,30 @@ def open_ledger(path: Path | None, as_json: bool) -> Ledger:
 
 
 def ask(preview: Preview, *, yes: bool, as_json: bool) -> bool:
-    """Say what will be spent; where it looks like a slip, ask on a terminal. Whether it was confirmed."""
+    """Say what will be spent; what looks like a slip is said, and asked on a terminal. Whether it was confirmed."""
     if not as_json:
         limit = preview.after.largest_limit
         most = "" if limit is None else f" of {limit:.6g}"
         say(f"spent on this network: {preview.before.largest:.6g} → at most {preview.after.largest:.6g}{most}")
-    if yes or as_json or preview.refused or not preview.questions or not (sys.stdin.isatty() and err.is_terminal):
+    if as_json or preview.refused or not preview.questions:
         return yes
+    if not yes and not (sys.stdin.isatty() and err.is_terminal):
+        return False
     for question in preview.questions:
-        say(f"[bold yellow]?[/] {escape(question)}")
+        say(f"[bold yellow]{'!' if yes else '?'}[/] {escape(question)}")
+    if yes:
+        return True
     try:
         return typer.confirm("spend it?", err=True)
     except typer.Abort:  # Ctrl-C or the end of the input
         return False
+
+
+def agreed(preview: Preview, *, yes: bool, as_json: bool) -> bool:
+    """The same, and refused here if it was not: the pipeline does not know what a format put into shunts."""
+    confirmed = ask(preview, yes=yes, as_json=as_json)
+    preview.require(confirmed=confirmed)
+    return confirmed
 
 
 @contextmanager

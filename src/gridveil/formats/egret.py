@@ -14,6 +14,7 @@ from gridveil.formats.fields import Fields, records
 from gridveil.formats.imported import Identity, Imported
 from gridveil.formats.jsons import to_bytes
 from gridveil.formats.live import LEFT_OUT, Live, live, terms
+from gridveil.formats.numbering import BY_PLACE, by_name
 from gridveil.formats.recognise import json_object
 from gridveil.formats.tables import Pi, Tables, Unit, computing, piecewise, polynomial
 
@@ -70,15 +71,14 @@ def _imported(path: Path, found: dict[str, Any]) -> Imported:
 
 
 def _buses(path: Path, elements: dict[str, Any], top: Fields, tables: Tables) -> dict[str, int]:
-    """Numbers by name: the names themselves where all are numbers, else their place in the order of the names."""
-    names = [name for name, _ in records(path, elements, "bus")]
-    if all(name.isascii() and name.isdecimal() and len(name) < 16 and int(name) > 0 for name in names):
-        numbers = {name: int(name) for name in names}
-    else:
-        numbers = {name: place for place, name in enumerate(names, 1)}
-        tables.notes["buses have names: their numbers are places in the order of the names"] += 1
+    """Numbers by name: the names themselves where all in service are numbers, else their place among those."""
+    found = list(records(path, elements, "bus"))
+    dead = [name for name, one in found if one.text("matpower_bustype") == "isolated"]
+    numbers, own = by_name([name for name, _ in found if name not in set(dead)], dead)
+    if not own:
+        tables.notes[BY_PLACE] += 1
     reference = top.text("reference_bus", "\0")
-    for name, one in records(path, elements, "bus"):
+    for name, one in found:
         kind = KINDS.get(one.text("matpower_bustype", "PQ"))
         if kind is None:
             one.fail("its type is none of PQ, PV, ref and isolated", "correct 'matpower_bustype'")

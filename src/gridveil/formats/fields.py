@@ -69,13 +69,15 @@ class Fields:
 
 
 def records(path: Path, data: Mapping[str, Any], table: str) -> Iterator[tuple[str, Fields]]:
-    """The records of a table of a JSON file that has them by name, in the order of their names as numbers or text."""
+    """The records of a table of a JSON file that has them by name, in the order of their names as numbers.
+
+    Other names decide nothing: their records come as the file has them."""
     found = data.get(table)
     if found is None:
         return
     if not isinstance(found, dict):
         raise CaseFileError(path, None, f"'{table}' is not a table of records by name", "give a file that a tool wrote")
-    for name in sorted(found, key=lambda one: (not one.isdecimal(), int(one) if _small(one) else 0, one)):
+    for name in sorted(found, key=lambda one: (not one.isdecimal(), int(one) if _small(one) else 0)):
         if not isinstance(found[name], dict):
             raise CaseFileError(path, None, f"{table} {_shown(name)}: it is no record", "give a file that a tool wrote")
         yield name, Fields(path, f"{table} {_shown(name)}", found[name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gridveil.casefile.case import Case
+from gridveil.formats.exposed import Exposed
 
 
 @dataclass(frozen=True)
@@ -22,13 +23,15 @@ class Identity:
 @dataclass(frozen=True, eq=False)
 class Imported:
     """A case with its identity. `notes` say what is unusual and how it was read, `losses` what the format has and the
-    case has not, or the other way round: a sentence each. `invented_cost` is the price of units without a cost."""
+    case has not, or the other way round: a sentence each. `invented_cost` is the price of units without a cost,
+    `exposed` says what of branches and loads the case has as shunts, which no release protects."""
 
     case: Case
     identity: Identity
     notes: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     invented_cost: float | None = None
+    exposed: tuple[Exposed, ...] = ()
 
 
 def numbered(case: Case) -> Identity:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from gridveil.casefile import columns as c
 from gridveil.formats.fields import Fields
 from gridveil.formats.imported import Imported
+from gridveil.formats.numbering import step_aside
 from gridveil.formats.pandapower_costs import costs
 from gridveil.formats.pandapower_net import Net
 from gridveil.formats.pandapower_trafo import plate_of, star, tap_of, two_winding
 from gridveil.formats.pandapower_units import add_units
-from gridveil.formats.tables import STUBS, Pi, Tables, computing, stub
+from gridveil.formats.tables import STUBS, WARDED, Pi, Tables, computing, stub
 
 REFUSED = (
     "xward", "motor", "asymmetric_load", "asymmetric_sgen", "storage", "dcline", "svc", "ssc", "tcsc", "vsc",
@@ -70,7 +71,6 @@ def _imported(net: Net) -> Imported:
 
 def _buses(net: Net, tables: Tables) -> Places:
     """Buses with their numbers; those that closed switches join are one, of the smallest index."""
-    first = 1 if 0 in net["bus"] else 0
     dead = frozenset(index for index, one in net["bus"].items() if not one.flag("in_service", True))
     joined = {index: index for index in net["bus"]}
 
@@ -91,6 +91,7 @@ def _buses(net: Net, tables: Tables) -> Places:
                 one.fail("it is at a bus that the net does not have", "correct the bus or add it")
             tables.notes[MERGED] += 1
             joined[max(root(bus), root(element))] = min(root(bus), root(element))
+    numbers = _numbers(net, {index: root(index) for index in joined if index not in dead}, dead)
     named = all(isinstance(one.values.get("name"), str) and one.values["name"] for one in net["bus"].values())
     for index, one in net["bus"].items():
         low, high = one.number("min_vm_pu", 0.0), one.number("max_vm_pu", 2.0)
@@ -101,17 +102,35 @@ def _buses(net: Net, tables: Tables) -> Places:
         if root(index) == index:
             service = c.ISOLATED_BUS if index in dead else c.PQ_BUS
             vm, va = net.result("bus", index, "vm_pu", 1.0), net.result("bus", index, "va_degree", 0.0)
-            tables.bus(index + first, kv, low, high, service, vm, va, one.text("name") if named else None)
+            tables.bus(numbers[index], kv, low, high, service, vm, va, one.text("name") if named else None)
     for index, one in net["bus"].items():
         if (main := root(index)) != index:
-            if tables.value(main + first, c.BASE_KV) != one.number("vn_kv"):
+            if tables.value(numbers[main], c.BASE_KV) != one.number("vn_kv"):
                 one.fail("a closed switch joins it to a bus of another voltage", "correct the switch or vn_kv")
             low, high = one.number("min_vm_pu", 0.0), one.number("max_vm_pu", 2.0)
-            tables.change(main + first, c.VMIN, max(low, tables.value(main + first, c.VMIN)))
-            tables.change(main + first, c.VMAX, min(high, tables.value(main + first, c.VMAX)))
+            tables.change(numbers[main], c.VMIN, max(low, tables.value(numbers[main], c.VMIN)))
+            tables.change(numbers[main], c.VMAX, min(high, tables.value(numbers[main], c.VMAX)))
     if not tables.notes[NO_VOLTAGES]:
         del tables.notes[NO_VOLTAGES]
-    return Places({index: root(index) + first for index in joined}, dead, frozenset(opened))
+    return Places(numbers, dead, frozenset(opened))
+
+
+def _numbers(net: Net, main: dict[int, int], dead: frozenset[int]) -> dict[int, int]:
+    """Numbers by index: those in service, from 1, have theirs; then come stars, and what is out of service makes way.
+
+    `main` has the bus that stands for each one in service.
+    """
+    first = 1 if 0 in main else 0
+    numbers = {index: one + first for index, one in main.items()}
+    top = max(numbers.values(), default=0)
+    stars = range(top + 1, top + 1 + sum(_in_service(one, dead) for one in net["trafo3w"].values()))
+    aside = step_aside([index + first for index in sorted(dead)], {*numbers.values(), *stars})
+    return numbers | dict(zip(sorted(dead), aside, strict=True))
+
+
+def _in_service(one: Fields, dead: frozenset[int]) -> bool:
+    """Whether a transformer of three windings is, with all of its buses."""
+    return one.flag("in_service", True) and not {int(one.number(f"{side}_bus")) for side in ("hv", "mv", "lv")} & dead
 
 
 def _fixed(net: Net, tables: Tables, places: Places) -> None:
@@ -126,7 +145,10 @@ def _fixed(net: Net, tables: Tables, places: Places) -> None:
     for _, one in net.live("ward"):
         bus = places.at(one, "bus")
         tables.load(one.record, bus, one.number("ps_mw", 0.0), one.number("qs_mvar", 0.0))
-        tables.shunt(one.record, bus, one.number("pz_mw", 0.0), -one.number("qz_mvar", 0.0))
+        g, b = one.number("pz_mw", 0.0), -one.number("qz_mvar", 0.0)
+        if g or b:
+            tables.notes[WARDED] += 1
+        tables.shunt(one.record, bus, g, b)
     for index, one in net["impedance"].items():
         r, x = one.number("rft_pu"), one.number("xft_pu")
         if (one.number("rtf_pu", r), one.number("xtf_pu", x)) != (r, x):
@@ -194,21 +216,21 @@ def _turned(pi: Pi) -> Pi:
 
 
 def _trafos3w(net: Net, tables: Tables, places: Places) -> None:
-    """Each has a star bus of its own, with the voltage of its high side and no limits that bind."""
-    star_bus = max(places.number.values()) if net["trafo3w"] else 0
+    """Each in service has a star bus of its own, with the voltage of its high side and no limits that bind."""
+    star_bus = max((number for index, number in places.number.items() if index not in places.dead), default=0)
     for index, one in net["trafo3w"].items():
+        if not _in_service(one, places.dead):
+            tables.notes["{} transformers of three windings out of service were left out"] += 1
+            continue
         if any(("t3", index, int(one.number(f"{side}_bus"))) in places.open_at for side in ("hv", "mv", "lv")):
             one.fail("a switch at one of its windings is open", "take it out of service or replace it by two windings")
         ends = {side: places.at(one, f"{side}_bus") for side in ("hv", "mv", "lv")}
         if not all(map(tables.has, ends.values())):
             one.fail("it is at a bus that the net does not have", "correct the bus or add it")
-        live = one.flag("in_service", True) and all(
-            places.closed(one, "t3", index, f"{side}_bus") for side in ("hv", "mv", "lv")
-        )
         star_bus += 1
         kv = tables.value(ends["hv"], c.BASE_KV)
         name = f"star of trafo3w {index}" if tables.named else None
-        tables.bus(star_bus, kv, 0.0, 2.0, c.PQ_BUS if live else c.ISOLATED_BUS, name=name)
+        tables.bus(star_bus, kv, 0.0, 2.0, name=name)
         tables.notes["{} transformers of three windings became stars, each with a bus of its own"] += 1
         loading = one.values.get("max_loading_percent")
         for side, (plate, tap) in star(one).items():
@@ -216,7 +238,7 @@ def _trafos3w(net: Net, tables: Tables, places: Places) -> None:
             pi = two_winding(plate, (tap,), far, tables.base_mva, 1.0, (0.5, 0.5))
             pair = (ends["hv"], star_bus) if side == "hv" else (star_bus, ends[side])
             rating = 0.0 if loading is None else one.number("max_loading_percent") / 100 * plate.sn_mva
-            tables.branch(one.record, pair, f"trafo3w {index} {side}", pi, rating, live=live)
+            tables.branch(one.record, pair, f"trafo3w {index} {side}", pi, rating)
 
 
 def _branch(

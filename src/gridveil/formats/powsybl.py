@@ -48,10 +48,10 @@ class _Reader:
         self.limits = self._limits()
 
     def rows(self, table: str) -> Iterator[tuple[str, Fields]]:
-        """The records of a frame, in the order of their ids."""
+        """The records of a frame, in its order: ids are names, which decide nothing that is released."""
         frame = getattr(self.network, f"get_{table}")(all_attributes=True)
-        rows = {str(key): row for key, row in frame_rows(frame).items()}
-        return ((key, Fields(self.path, f"{table} {place}", rows[key])) for place, key in enumerate(sorted(rows), 1))
+        rows = enumerate(frame_rows(frame).items(), 1)
+        return ((str(key), Fields(self.path, f"{table} {place}", row)) for place, (key, row) in rows)
 
     def case(self) -> Imported:
         """All of it."""
@@ -160,9 +160,10 @@ class _Reader:
     def _stars(self) -> None:
         place = len(self.numbers)
         for key, one in self.rows("3_windings_transformers"):
-            kv, place = one.number("rated_u0"), place + 1
+            kv = one.number("rated_u0")
             if not any(self.at(one, leg) for leg in "123"):
                 continue
+            place += 1
             if kv <= 0:
                 one.fail("its rated voltage is not positive", "correct it")
             self.numbers[f"star {place}"] = place

@@ -7,6 +7,7 @@ import math
 from gridveil.casefile import columns as c
 from gridveil.formats.fields import Fields
 from gridveil.formats.imported import Imported
+from gridveil.formats.numbering import BY_PLACE, by_name
 from gridveil.formats.pypsa_net import STATE, PypsaNet
 from gridveil.formats.tables import Pi, Tables, Unit, computing, polynomial
 
@@ -61,13 +62,10 @@ def _active(net: PypsaNet, table: str) -> list[Fields]:
 
 
 def _buses(net: PypsaNet, tables: Tables) -> dict[str, int]:
-    """Numbers by name: the names themselves where all are numbers, else their place in the order of the names."""
-    names = sorted(net["buses"])
-    if all(name.isascii() and name.isdecimal() and len(name) < 16 and int(name) > 0 for name in names):
-        numbers, named = {name: int(name) for name in names}, False
-    else:
-        numbers, named = {name: place for place, name in enumerate(names, 1)}, True
-        tables.notes["buses have names: their numbers are places in the order of the names"] += 1
+    """Numbers by name: the names themselves where all are numbers, else their place in the file."""
+    numbers, own = by_name(list(net["buses"]))
+    if not own:
+        tables.notes[BY_PLACE] += 1
     for name, one in net["buses"].items():
         if one.text("carrier", "AC") not in ("AC", ""):
             one.fail("it is no bus of alternating current", "leave it out, with what is attached to it")
@@ -79,7 +77,7 @@ def _buses(net: PypsaNet, tables: Tables) -> dict[str, int]:
         tables.bus(
             numbers[name], kv, one.number("v_mag_pu_min", 0.0), 2.0 if math.isinf(high) else high,
             vm=one.number("v_mag_pu_set", 1.0), va_deg=math.degrees(one.number(STATE, 0.0)),
-            name=name if named else None,
+            name=None if own else name,
         )  # fmt: skip
     if not tables.notes[NO_LIMITS]:
         del tables.notes[NO_LIMITS]

@@ -12,8 +12,10 @@ from gridveil.casefile import columns as c
 from gridveil.casefile.case import Case
 from gridveil.errors import CaseFileError
 from gridveil.formats.checked import checked
+from gridveil.formats.exposed import BRANCHES, LOADS, exposed
 from gridveil.formats.imported import Identity, Imported
 from gridveil.formats.lend import NO_COSTS
+from gridveil.formats.numbering import make_way
 from gridveil.formats.raw_refuse import refuse_what_is_not_modelled
 from gridveil.formats.raw_table import Table
 from gridveil.formats.raw_transformers import (
@@ -40,30 +42,41 @@ def _build(path: Path, base_text: str, tables: Mapping[str, Table], notes: list[
     base = _base(path, base_text)
     refuse_what_is_not_modelled(tables, notes)
     bus, names = _buses(tables["bus"], notes)
-    network = Network(base, bus[:, c.BUS_NUMBER].astype(np.int64), bus[:, c.BASE_KV])
+    in_use = bus[:, c.BUS_TYPE] != c.ISOLATED_BUS
+    network = Network(base, bus[:, c.BUS_NUMBER].astype(np.int64), bus[:, c.BASE_KV], in_use)
     if len(bus) == 0:
         raise CaseFileError(path, None, "the bus data have no record", "a network needs at least one bus")
-    _add(bus, (c.PD, c.QD), *_loads(tables["load"], network, notes, bus))
+    constant = _constant_admittances(tables["load"], network, notes, bus)
+    _add(bus, (c.PD, c.QD), *_loads(tables["load"], network, notes))
     _add(bus, (c.GS, c.BS), *_fixed_shunts(tables["fixshunt"], network))
     _add(bus, (c.GS, c.BS), *_switched_shunts(tables["swshunt"], network, notes))
     lines = _lines(tables["acline"], network)
     switches = _switches(tables.get("sysswd"), network, notes)
     of_three = tables["transformer"].whole("kbus") != 0
     pairs = two_windings(tables["transformer"].only(~of_three), network)
-    stars = three_windings(tables["transformer"].only(of_three), network, bus[:, c.BUS_TYPE] != c.ISOLATED_BUS)
+    stars = three_windings(tables["transformer"].only(of_three), network)
     parts = (lines, switches, pairs, stars.branches)
     for part in parts:
         _add(bus, (c.GS, c.BS), part.shunt_row, part.shunt)
     _tell(tables, stars, notes)
+    gen, machine = _units(tables["generator"], network, notes)
+    to_buses = [part.rows[:, c.TO] for part in parts if part is not stars.branches]
+    make_way(bus, stars.number, gen[:, c.GEN_BUS], *(part.rows[:, c.FROM] for part in parts), *to_buses)
     bus = np.concatenate([bus, _star_buses(stars, bus)])
     branch = np.concatenate([part.rows for part in parts])
-    gen, machine = _units(tables["generator"], network, notes)
     identity = Identity(
         tuple(name for part in parts for name in part.circuit), machine, (*names, *[""] * len(stars.vm))
     )
     case = Case(path.stem, base, bus, gen, branch, np.zeros((0, 0)), source=str(path))
     checked(path, case, identity, _lines_of(tables, parts))
-    return Imported(case, identity, tuple(notes), (NO_COSTS,) if len(gen) else ())
+    in_shunts = exposed(((BRANCHES, _with_shunts(lines, pairs, stars.branches)), (LOADS, constant)))
+    return Imported(case, identity, tuple(notes), (NO_COSTS,) if len(gen) else (), exposed=in_shunts)
+
+
+def _with_shunts(lines: Branches, *transformers: Branches) -> int:
+    """How many branches put something on buses: lines do at two ends, transformers at one."""
+    parts = [lines.shunt.reshape(2, -1, 2), *(one.shunt[None] for one in transformers)]
+    return sum(int(np.count_nonzero(np.any(part != 0, axis=(0, 2)))) for part in parts)
 
 
 def _lines_of(tables: Mapping[str, Table], parts: tuple[Branches, ...]) -> dict[str, Callable[[int], int]]:
@@ -123,7 +136,19 @@ def _once(table: Table, row: IntArray, names: tuple[str, ...]) -> None:
         seen.add(key)
 
 
-def _loads(table: Table, network: Network, notes: list[str], bus: FloatArray) -> tuple[IntArray, FloatArray]:
+def _constant_admittances(table: Table, network: Network, notes: list[str], bus: FloatArray) -> int:
+    """Put what of loads is constant admittance on the buses, as shunts; of how many in service."""
+    row = network.rows(table, "ibus")
+    admittance = np.stack([table.number("yp"), table.number("yq")], axis=1)
+    some = (table.code("stat", 1, (0, 1)) == 1) & np.any(admittance != 0, axis=1)
+    if np.any(some):
+        count = int(np.count_nonzero(some))
+        notes.append(f"constant admittances in {counted(count, 'load')}: they became shunts of their buses")
+        _add(bus, (c.GS, c.BS), row[some], admittance[some])
+    return int(np.count_nonzero(some & network.in_use[row]))
+
+
+def _loads(table: Table, network: Network, notes: list[str]) -> tuple[IntArray, FloatArray]:
     row = network.rows(table, "ibus")
     _once(table, row, table.text("loadid", "1"))
     live = table.code("stat", 1, (0, 1)) == 1
@@ -132,11 +157,6 @@ def _loads(table: Table, network: Network, notes: list[str], bus: FloatArray) ->
         live & current, "the load has a part of constant current, and this model has none",
         "convert it to constant power or constant admittance",
     )  # fmt: skip
-    admittance = np.stack([table.number("yp"), table.number("yq")], axis=1)
-    count = int(np.count_nonzero(live & np.any(admittance != 0, axis=1)))
-    if count:
-        notes.append(f"constant admittances in {counted(count, 'load')}: they became shunts of their buses")
-        _add(bus, (c.GS, c.BS), row[live], admittance[live])
     power = np.stack([table.number("pl"), table.number("ql")], axis=1)
     local = table.whole("dgenm") == 1
     if np.any(live & local):
@@ -192,9 +212,10 @@ def _lines(table: Table, network: Network) -> Branches:
     at_start, at_end = (
         np.stack([table.number(f"g{side}"), table.number(f"b{side}")], axis=1) * network.base for side in "ij"
     )
+    reached = live & network.in_use[start] & network.in_use[end]
     return Branches(
         rows, table.text("ckt", "1"), tuple((table, at) for at in range(len(table))),
-        np.concatenate([start[live], end[live]]), np.concatenate([at_start[live], at_end[live]]),
+        np.concatenate([start[reached], end[reached]]), np.concatenate([at_start[reached], at_end[reached]]),
     )  # fmt: skip
 
 

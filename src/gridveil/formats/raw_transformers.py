@@ -17,15 +17,19 @@ from gridveil.formats.raw_table import Table
 
 STAR_LIMITS = (0.5, 1.5)
 """Of the voltage at a star point, which is no place that anybody limits."""
+ENDS = ("ibus", "jbus", "kbus")
+OUT_AT = {1: 4, 2: 2, 3: 3}
+"""The winding -> the status that says that it alone is out."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """What transformers need of the buses: numbers in order, and base voltages."""
+    """What transformers need of the buses: numbers in order, base voltages, and which are in service."""
 
     base: float
     number: IntArray
     base_kv: FloatArray
+    in_use: BoolArray
 
     def rows(self, table: Table, field: str) -> IntArray:
         """Rows of the buses that a field names; a negative number marks the metered end in older files."""
@@ -72,7 +76,8 @@ def two_windings(table: Table, network: Network) -> Branches:
         rows[:, column] = table.number(f"wdg1rate{k}")
     _refuse_corrections(table, live, (1,))
     places = tuple((table, at) for at in range(len(table)))
-    return Branches(rows, table.text("ckt", "1"), places, start[live], _magnetising(table, network)[live])
+    reached = live & network.in_use[start] & network.in_use[end]
+    return Branches(rows, table.text("ckt", "1"), places, start[reached], _magnetising(table, network)[reached])
 
 
 @dataclass(frozen=True)
@@ -86,18 +91,22 @@ class Stars:
     va: FloatArray
 
 
-def three_windings(table: Table, network: Network, in_use: BoolArray) -> Stars:
-    """Transformers of three windings that are in service.
+def three_windings(table: Table, network: Network) -> Stars:
+    """Transformers of three windings that are in service, with a winding at a bus that is.
 
-    Stars are numbered in the order of buses and ids, above the largest number of a bus `in_use`: neither the order of
+    Stars are numbered in the order of buses and ids, above the largest number of a bus in service: neither the order of
     the file nor what is out of service in it moves them.
     """
-    table = table.only(table.code("stat", 1, (0, 1, 2, 3, 4)) != 0)
-    ends = [network.rows(table, field) for field in ("ibus", "jbus", "kbus")]
+    status = table.code("stat", 1, (0, 1, 2, 3, 4))
+    reached = [
+        network.in_use[network.rows(table, field)] & (status != OUT_AT[n]) for n, field in enumerate(ENDS, start=1)
+    ]
+    table = table.only((status != 0) & np.any(reached, axis=0))
+    ends = [network.rows(table, field) for field in ENDS]
     names = table.text("ckt", "1")
     keys = [(*(int(network.number[end[at]]) for end in ends), names[at]) for at in range(len(table))]
     rank = {at: place for place, at in enumerate(sorted(range(len(keys)), key=lambda at: keys[at]))}
-    free = _free_numbers(network, in_use, len(table))
+    free = _free_numbers(network, len(table))
     star = np.array([free[rank[at]] for at in range(len(table))], dtype=np.int64)
     (r12, x12), (r23, x23), (r31, x31) = (_impedance(table, pair, network) for pair in ("1_2", "2_3", "3_1"))
     legs = (
@@ -106,14 +115,13 @@ def three_windings(table: Table, network: Network, in_use: BoolArray) -> Stars:
         ((r31 + r23 - r12) / 2, (x31 + x23 - x12) / 2),
     )
     status = table.code("stat", 1, (1, 2, 3, 4))
-    out_at = {1: 4, 2: 2, 3: 3}  # the winding -> the status that says that it alone is out
     parts = []
     for n, (end, (r, x)) in enumerate(zip(ends, legs, strict=True), start=1):
         rows = branch_rows(len(table))
         rows[:, c.FROM], rows[:, c.TO] = network.number[end], star
         rows[:, c.R], rows[:, c.X] = r, x
         rows[:, c.RATIO], rows[:, c.SHIFT] = _tap(table, n, network.base_kv[end], network), table.number(f"ang{n}")
-        rows[:, c.BRANCH_STATUS] = status != out_at[n]
+        rows[:, c.BRANCH_STATUS] = status != OUT_AT[n]
         for column, k in ((c.RATE_A, 1), (c.RATE_B, 2), (c.RATE_C, 3)):
             rows[:, column] = table.number(f"wdg{n}rate{k}")
         parts.append(rows)
@@ -124,16 +132,10 @@ def three_windings(table: Table, network: Network, in_use: BoolArray) -> Stars:
     return Stars(branches, star, ends[0], table.number("vmstar", 1.0), table.number("anstar"))
 
 
-def _free_numbers(network: Network, in_use: BoolArray, count: int) -> list[int]:
-    """Numbers for new buses, above those in use and none that stands in the file."""
-    taken = set(network.number.tolist())
-    largest = max(network.number[in_use].tolist(), default=0)
-    number, found = 10 ** len(str(largest)), list[int]()
-    while len(found) < count:
-        number += 1
-        if number not in taken:
-            found.append(number)
-    return found
+def _free_numbers(network: Network, count: int) -> list[int]:
+    """Numbers for new buses, above those in use; a bus out of service that has one of them makes way."""
+    above = 10 ** len(str(max(network.number[network.in_use].tolist(), default=0)))
+    return [above + 1 + at for at in range(count)]
 
 
 def _tap(table: Table, n: int, base_kv: FloatArray, network: Network) -> FloatArray:

@@ -16,12 +16,16 @@ from gridveil.casefile import columns as c
 from gridveil.casefile.case import Case
 from gridveil.errors import CaseFileError
 from gridveil.formats.checked import checked
+from gridveil.formats.exposed import BRANCHES, OPEN, WARDS, exposed
 from gridveil.formats.imported import Identity, Imported
 
 EQUAL = 1e-12
 """Relative: admittances of two ends that differ by less are equal, and conductances below that are none."""
 MOVED = "parts of {} branches that a MATPOWER branch cannot hold (conductance, unequal ends) became bus shunts"
 STUBS = "{} branches are open at one end: what they take is a shunt at the other"
+WARDED = "constant impedances of {} wards became shunts of their buses"
+IN_SHUNTS = {MOVED: BRANCHES, STUBS: OPEN, WARDED: WARDS}
+"""What a note counts that stands in shunts."""
 NO_COSTS = "the format has no generator costs: every dispatch costs 0 until costs are lent (--costs)"
 COSTLESS = "{} units have no cost where others have one: they cost nothing"
 
@@ -178,7 +182,8 @@ class Tables:
         """Add a branch; a rating of 0 is none. What a MATPOWER branch cannot hold of it is exact in bus shunts."""
         for number in ends:
             self._row(record, number)
-        b = self._charging(record, ends, pi) if live else 0.0
+        reached = live and all(self.value(number, c.BUS_TYPE) != c.ISOLATED_BUS for number in ends)
+        b = self._charging(record, ends, pi) if reached else 0.0
         row = [*ends, pi.r, pi.x, b, rating, 0, 0, pi.ratio, pi.shift_deg, float(live), *angles_deg]
         self._branch.append([float(value) for value in row])
         self._circuit.append(circuit)
@@ -216,7 +221,8 @@ class Tables:
         )
         checked(self.path, case, identity)
         notes = tuple(text.format(count) if "{}" in text else text for text, count in self.notes.items())
-        return Imported(case, identity, notes, tuple(self.losses))
+        in_shunts = exposed((kind, self.notes[note]) for note, kind in IN_SHUNTS.items())
+        return Imported(case, identity, notes, tuple(self.losses), exposed=in_shunts)
 
     def _gencost(self) -> FloatArray:
         blocks = [[one for one, _ in self._costs]]
