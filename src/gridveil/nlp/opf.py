@@ -45,6 +45,9 @@ class OpfModel:
     flow: PowerFlow
     cost: DispatchCost
 
+    def __repr__(self) -> str:
+        return f"OpfModel({self.grid!r}, {self.problem.n_variable} variables, {self.problem.n_constraint} rows)"
+
     def at(self, grid: Grid) -> OpfModel:
         """The same pattern in another world: demand, limits and ratings may differ, zeros and costs may not."""
         return self if grid is self.grid else replace(self, grid=grid, flow=replace(self.flow, grid=grid))
@@ -78,6 +81,14 @@ class Solution:
     attempts: int
     seconds_evaluation: float
     seconds_linear_algebra: float
+
+    def __repr__(self) -> str:
+        effort = f"{self.iterations} iterations, {self.seconds:.2f} s"
+        if self.status is not Status.OPTIMAL:
+            return f"Solution({self.status}: {self.detail}; {effort})"
+        return (
+            f"Solution({self.status}, cost {self.cost:,.2f}, largest violation {self.violations.largest:.0e}; {effort})"
+        )
 
     @property
     def seconds(self) -> float:

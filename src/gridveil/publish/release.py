@@ -35,6 +35,14 @@ class Release:
     text: str
     profile: Profile | None = None
 
+    def __repr__(self) -> str:
+        grid, record = self.network.grid, self.manifest
+        steps = "" if self.profile is None else f", {len(self.points)} of {len(self.profile)} steps promised"
+        return (
+            f"Release({grid.n_bus} buses, {grid.n_generator} generators, {grid.n_line} lines{steps}, "
+            f"cost {self.point.cost:,.2f}, {record.repair.path},\n        {self.certificate!r},\n        {record!r})"
+        )
+
     @property
     def lines(self) -> LineParameters:
         return self.network.lines
