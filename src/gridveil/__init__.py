@@ -16,7 +16,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from gridveil.api import (
         attack,
+        compare,
         distance,
+        frames,
         gap,
         gap_change,
         make_profile,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
     from gridveil.formats.find import load, read_case
     from gridveil.grid import Grid, LineParameters, Network, OperatingPoint, Structure, violations
+    from gridveil.grid.changes import Comparison
+    from gridveil.grid.frames import Frames
     from gridveil.grid.profile import Profile
     from gridveil.nlp.opf import OpfModel, Solution, opf_model
     from gridveil.nlp.power_flow import Demand
@@ -49,7 +53,11 @@ if TYPE_CHECKING:
     from gridveil.wall.coordinates import Distance
 
 _HOME = {
+    "compare": "gridveil.api",
+    "frames": "gridveil.api",
     "gap": "gridveil.api",
+    "Comparison": "gridveil.grid.changes",
+    "Frames": "gridveil.grid.frames",
     "gap_change": "gridveil.api",
     "Attack": "gridveil.attacks.attack",
     "Target": "gridveil.attacks.attack",
@@ -101,8 +109,10 @@ __all__ = [
     "Attack",
     "Case",
     "CaseFileError",
+    "Comparison",
     "Demand",
     "Distance",
+    "Frames",
     "Gap",
     "GapChange",
     "Grid",
@@ -127,7 +137,9 @@ __all__ = [
     "Target",
     "__version__",
     "attack",
+    "compare",
     "distance",
+    "frames",
     "gap",
     "gap_change",
     "load",
