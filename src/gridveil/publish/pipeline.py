@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from gridveil.casefile.profile import as_read_back
-from gridveil.errors import ReleaseError
+from gridveil.errors import LedgerError, ReleaseError
 from gridveil.grid.profile import Profile
 from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.composition import Assets
-from gridveil.privacy.ledger import Ledger
+from gridveil.privacy.ledger import Ledger, default_path
 from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.process.cores import core_dumps_off
 from gridveil.publish.asking import Asking
@@ -45,6 +45,8 @@ from gridveil.wall.horizon import Horizon, demands_in
 from gridveil.wall.protection import EVERYTHING, Group
 
 Workshops = Callable[[], Shop]
+DEFAULT = "default"
+"""Names the user's own ledger."""
 
 
 def quiet(stage: str) -> None:
@@ -92,7 +94,7 @@ def stated(ready: Prepared, progress: Progress = quiet) -> tuple[Fact, ...]:
 def release(
     network: Sealed,
     plan: Plan,
-    ledger: Ledger | None = None,
+    ledger: Ledger | str | None = None,
     noise: Noise | None = None,
     workshop: Workshops = ChildWorkshop,
     profile: Profile | None = None,
@@ -103,7 +105,8 @@ def release(
     progress: Progress = quiet,
     hands: Hands = alone,
 ) -> Release:
-    """Make one release. `ledger` is needed unless the noise is seeded, which makes the release not private at all.
+    """Make one release. `ledger` is needed unless the noise is seeded, which makes the release not private at all:
+    an open one, or "default" for the user's own, which nothing is spent from unless it is asked for.
 
     With a `profile` the promises hold at `plan.steps` of its steps. The lines are drawn once, whatever the profile.
     `deliver` takes the release where it belongs; if that fails, the failure says what is spent, as every failure after
@@ -112,7 +115,7 @@ def release(
     """
     ready = prepared(network, plan, profile)
     network, noise = ready.network, noise or ExactNoise()
-    book = (ledger or Ledger.open()) if noise.private else None
+    book = _book(ledger) if noise.private else None
     if book is not None:
         preview(network, plan, book, same_as=same_as).require(confirmed=confirmed)
     facts = stated(ready, progress)
@@ -173,6 +176,19 @@ def _read_back(network: Sealed, plan: Plan, profile: Profile | None) -> Profile 
     if have != there:
         raise ReleaseError(f"the profile has {have} buses, the network {there}; make one for it")
     return as_read_back(profile, network.structure.base_mva)
+
+
+def _book(ledger: Ledger | str | None) -> Ledger:
+    """The ledger to spend from; nobody's is taken without a word."""
+    if isinstance(ledger, Ledger):
+        return ledger
+    if ledger == DEFAULT:
+        return Ledger.open()
+    given = "none was given" if ledger is None else f"'{ledger}' is none"
+    raise LedgerError(
+        f"a private release is charged to a ledger, and {given}; give ledger=gv.Ledger.open(path), or "
+        f'ledger="{DEFAULT}" for your own ({default_path()}). Nothing was charged'
+    )
 
 
 def _purse(book: Ledger | None, network: Sealed, plan: Plan, same_as: SameAs | None) -> Purse:
