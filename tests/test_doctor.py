@@ -85,7 +85,7 @@ def test_what_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     libraries, extras = look("libraries"), look("extras")
     assert (libraries.state, libraries.advice) == (State.PROBLEM, "pip install opendp")
     assert (extras.state, extras.advice) == (State.OK, "if wanted: pip install 'gridveil[report]'")
-    assert extras.found == "present: parquet, verify, formats, cgmes, plot, study; absent: report"
+    assert extras.found == "present: parquet, verify, frames, formats, cgmes, plot, study; absent: report"
 
 
 def test_a_solver_that_does_not_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

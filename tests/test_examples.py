@@ -11,6 +11,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 EXPECTED = {
     "release_from_python.py": ["Sealed(39 buses", "holds  balance residual", "privacy spent so far: "],
+    "draw_many.py": ["20 of 20 draws certified at α = 0.01", "reactances moved by", "INTERNAL"],
     "choose_alpha.py": ["lines off by", "0.01", "0.3"],
     "verify_a_release.py": [
         "as published: NOT private: research mode",

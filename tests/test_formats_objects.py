@@ -14,7 +14,7 @@ import gridveil as gv
 from gridveil.errors import CaseFileError, GridVeilError
 from gridveil.formats import objects
 from gridveil.formats.imported import numbered
-from gridveil.formats.libraries import needed
+from gridveil.libraries import needed
 from gridveil.privacy.noise import SeededNoise
 from gridveil.publish.pipeline import release
 from gridveil.repair.workshop import Workshop

@@ -22,9 +22,10 @@ from gridveil.casefile.from_network import from_network
 from gridveil.casefile.to_network import to_network
 from gridveil.check.verdict import Verdict
 from gridveil.cli.main import app
-from gridveil.errors import PrivacyError, ReleaseError, RepairFailed, Spent
+from gridveil.errors import LedgerError, PrivacyError, ReleaseError, RepairFailed, Spent
 from gridveil.grid import LineParameters, Network, structure_of
 from gridveil.privacy.composition import Charge
+from gridveil.privacy.ledger import default_path
 from gridveil.privacy.noise import ExactNoise, Noise, SeededNoise
 from gridveil.publish.elements import identities
 from gridveil.publish.manifest import Manifest
@@ -239,6 +240,27 @@ def test_nothing_of_the_input_survives(tiny: Bend, tmp_path: Path) -> None:
     assert "77" not in [cell for line in made.text.splitlines() for cell in line.split("\t")]
     kept = release(split(marked), gv.Plan(1.0, 0.1, 0.01, keep_names=True), noise=SeededNoise(0), workshop=Workshop)
     assert "'SECRET B'" in kept.text
+
+
+@pytest.mark.parametrize(("given", "said"), [(None, "none was given"), ("grid.ledger", "'grid.ledger' is none")])
+def test_no_ledger_is_taken_without_a_word(
+    given: str | None, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing is spent, and no ledger is made: neither the user's own nor another."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with pytest.raises(LedgerError, match=said) as refused:
+        release(gv.seal("case5_pjm"), PLAN, given, workshop=Workshop)
+    assert "ledger=gv.Ledger.open(path)" in str(refused.value) and 'ledger="default"' in str(refused.value)
+    assert str(default_path()) in str(refused.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_default_ledger_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    made = release(gv.seal("case5_pjm"), PLAN, "default", workshop=Workshop)
+    assert made.manifest.privacy.differentially_private
+    book = gv.Ledger.open()
+    assert tmp_path in book.path.parents and sum(charged(book)) == pytest.approx(made.manifest.privacy.loss)
 
 
 def test_golden_run_in_research_mode(tmp_path: Path) -> None:

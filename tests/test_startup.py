@@ -85,6 +85,7 @@ def test_the_help_of_every_command() -> None:
         "attacks",
         "cli",
         "errors",
+        "internal",
         "nlp",
         "privacy",
         "process",

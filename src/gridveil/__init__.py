@@ -8,151 +8,88 @@ Names are loaded when first used, so that importing one part of the package neve
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+# The one list of names: type checkers read it as imports, and `_home` reads it as text. One name, one line.
 if TYPE_CHECKING:
-    from gridveil.api import (
-        attack,
-        distance,
-        gap,
-        gap_change,
-        make_profile,
-        read_profile,
-        seal,
-        solve_opf,
-        to_pandapower,
-        to_pypower,
-        to_pypsa,
-    )
-    from gridveil.attacks.attack import Attack, Target
-    from gridveil.casefile import Case, read, write
-    from gridveil.conic.gap import Gap, GapChange
-    from gridveil.conic.relaxation import Relaxation
-    from gridveil.errors import CaseFileError, GridError, GridVeilError, SolveError
-    from gridveil.formats.find import load, read_case
-    from gridveil.grid import Grid, LineParameters, Network, OperatingPoint, Structure, violations
-    from gridveil.grid.profile import Profile
-    from gridveil.nlp.opf import OpfModel, Solution, opf_model
-    from gridveil.nlp.power_flow import Demand
-    from gridveil.nlp.solver import SolverOptions
-    from gridveil.privacy.ledger import Ledger
-    from gridveil.privacy.noise import SeededNoise
-    from gridveil.publish.pipeline import release
-    from gridveil.publish.plan import Plan
-    from gridveil.publish.release import Release
-    from gridveil.report.verification import verify
-    from gridveil.sealed.split import Sealed
-    from gridveil.status import Status
-    from gridveil.wall.coordinates import Distance
+    from gridveil.api import attack as attack
+    from gridveil.api import compare as compare
+    from gridveil.api import distance as distance
+    from gridveil.api import frames as frames
+    from gridveil.api import gap as gap
+    from gridveil.api import gap_change as gap_change
+    from gridveil.api import make_profile as make_profile
+    from gridveil.api import read_profile as read_profile
+    from gridveil.api import seal as seal
+    from gridveil.api import solve_opf as solve_opf
+    from gridveil.api import to_pandapower as to_pandapower
+    from gridveil.api import to_pypower as to_pypower
+    from gridveil.api import to_pypsa as to_pypsa
+    from gridveil.attacks.attack import Attack as Attack
+    from gridveil.attacks.attack import Target as Target
+    from gridveil.casefile import Case as Case
+    from gridveil.casefile import read as read
+    from gridveil.casefile import write as write
+    from gridveil.conic.gap import Gap as Gap
+    from gridveil.conic.gap import GapChange as GapChange
+    from gridveil.conic.relaxation import Relaxation as Relaxation
+    from gridveil.errors import CaseFileError as CaseFileError
+    from gridveil.errors import GridError as GridError
+    from gridveil.errors import GridVeilError as GridVeilError
+    from gridveil.errors import SolveError as SolveError
+    from gridveil.formats.find import load as load
+    from gridveil.formats.find import read_case as read_case
+    from gridveil.grid import Grid as Grid
+    from gridveil.grid import LineParameters as LineParameters
+    from gridveil.grid import Network as Network
+    from gridveil.grid import OperatingPoint as OperatingPoint
+    from gridveil.grid import Structure as Structure
+    from gridveil.grid import violations as violations
+    from gridveil.grid.changes import Comparison as Comparison
+    from gridveil.grid.frames import Frames as Frames
+    from gridveil.grid.profile import Profile as Profile
+    from gridveil.nlp.opf import OpfModel as OpfModel
+    from gridveil.nlp.opf import Solution as Solution
+    from gridveil.nlp.opf import opf_model as opf_model
+    from gridveil.nlp.power_flow import Demand as Demand
+    from gridveil.nlp.solver import SolverOptions as SolverOptions
+    from gridveil.privacy.ledger import Ledger as Ledger
+    from gridveil.privacy.noise import SeededNoise as SeededNoise
+    from gridveil.publish.pipeline import release as release
+    from gridveil.publish.plan import Plan as Plan
+    from gridveil.publish.release import Release as Release
+    from gridveil.report.verification import verify as verify
+    from gridveil.sealed.split import Sealed as Sealed
+    from gridveil.status import Status as Status
+    from gridveil.study.many import ResearchDraw as ResearchDraw
+    from gridveil.study.many import release_many as release_many
+    from gridveil.wall.coordinates import Distance as Distance
 
-_HOME = {
-    "gap": "gridveil.api",
-    "gap_change": "gridveil.api",
-    "Attack": "gridveil.attacks.attack",
-    "Target": "gridveil.attacks.attack",
-    "attack": "gridveil.api",
-    "load": "gridveil.formats.find",
-    "read_case": "gridveil.formats.find",
-    "make_profile": "gridveil.api",
-    "read_profile": "gridveil.api",
-    "seal": "gridveil.api",
-    "solve_opf": "gridveil.api",
-    "to_pandapower": "gridveil.api",
-    "to_pypower": "gridveil.api",
-    "to_pypsa": "gridveil.api",
-    "Ledger": "gridveil.privacy.ledger",
-    "SeededNoise": "gridveil.privacy.noise",
-    "Release": "gridveil.publish.release",
-    "release": "gridveil.publish.pipeline",
-    "Plan": "gridveil.publish.plan",
-    "verify": "gridveil.report.verification",
-    "Sealed": "gridveil.sealed.split",
-    "Distance": "gridveil.wall.coordinates",
-    "distance": "gridveil.api",
-    "Case": "gridveil.casefile",
-    "read": "gridveil.casefile",
-    "write": "gridveil.casefile",
-    "Gap": "gridveil.conic.gap",
-    "GapChange": "gridveil.conic.gap",
-    "Relaxation": "gridveil.conic.relaxation",
-    "CaseFileError": "gridveil.errors",
-    "GridError": "gridveil.errors",
-    "GridVeilError": "gridveil.errors",
-    "SolveError": "gridveil.errors",
-    "LineParameters": "gridveil.grid",
-    "Network": "gridveil.grid",
-    "OperatingPoint": "gridveil.grid",
-    "Grid": "gridveil.grid",
-    "Structure": "gridveil.grid",
-    "violations": "gridveil.grid",
-    "Profile": "gridveil.grid.profile",
-    "Demand": "gridveil.nlp.power_flow",
-    "OpfModel": "gridveil.nlp.opf",
-    "Solution": "gridveil.nlp.opf",
-    "opf_model": "gridveil.nlp.opf",
-    "SolverOptions": "gridveil.nlp.solver",
-    "Status": "gridveil.status",
-}
+_LINE = re.compile(r"^    from (gridveil[\w.]*) import (\w+) as \2$", re.MULTILINE)
+_known: dict[str, str] = {}
 
-__all__ = [
-    "Attack",
-    "Case",
-    "CaseFileError",
-    "Demand",
-    "Distance",
-    "Gap",
-    "GapChange",
-    "Grid",
-    "GridError",
-    "GridVeilError",
-    "Ledger",
-    "LineParameters",
-    "Network",
-    "OperatingPoint",
-    "OpfModel",
-    "Plan",
-    "Profile",
-    "Relaxation",
-    "Release",
-    "Sealed",
-    "SeededNoise",
-    "Solution",
-    "SolveError",
-    "SolverOptions",
-    "Status",
-    "Structure",
-    "Target",
-    "__version__",
-    "attack",
-    "distance",
-    "gap",
-    "gap_change",
-    "load",
-    "make_profile",
-    "opf_model",
-    "read",
-    "read_case",
-    "read_profile",
-    "release",
-    "seal",
-    "solve_opf",
-    "to_pandapower",
-    "to_pypower",
-    "to_pypsa",
-    "verify",
-    "violations",
-    "write",
-]
+
+def _home() -> dict[str, str]:
+    """The module of every name, by the list above."""
+    if not _known:
+        from importlib.resources import files
+
+        text = files(__name__).joinpath("__init__.py").read_text(encoding="utf-8")
+        _known.update({name: module for module, name in _LINE.findall(text)})
+    return _known
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name == "__all__":
+        return __dir__()
+    if name.startswith("__") or name not in _home():
         raise AttributeError(f"module 'gridveil' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(_home()[name]), name)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*_home(), "__version__"])

@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from gridveil.casefile import Case
+from gridveil.casefile.labels import labels
 from gridveil.casefile.profile import read_profile as read_profile_file
 from gridveil.casefile.read import read_bytes
 from gridveil.errors import AttackError, WallBreach
 from gridveil.formats.find import load, read_case
 from gridveil.grid import Grid, Network
+from gridveil.grid.changes import Comparison
+from gridveil.grid.changes import compare as networks_compared
+from gridveil.grid.frames import Frames, network_frames, point_frames
 from gridveil.grid.profile import Profile
 from gridveil.grid.profile import make_profile as profile_by_rule
 from gridveil.nlp.opf import Solution, opf_model
@@ -56,6 +60,31 @@ def make_profile(
 ) -> Profile:
     """A horizon of demands by the rule `ramp`, `sine` or `uniform`, scaled between `low` and `high`."""
     return profile_by_rule(_grid(case), steps, rule, per_bus=per_bus, low=low, high=high, seed=seed)
+
+
+def frames(case: str | Path | Case | Network | Release | Any) -> Frames:
+    """Buses, generators and lines as pandas frames in MW, Mvar, MVA and degrees, buses by their numbers.
+
+    What is a case has names of its buses, if it has them; a release has its operating point beside its numbers.
+    """
+    from gridveil.publish.release import Release
+
+    if isinstance(case, str | Path):
+        case = read_case(case)
+    if isinstance(case, Case):
+        return network_frames(load(case), labels(case, live=True).bus_name)
+    if not isinstance(case, Release):
+        return network_frames(load(case))
+    own, solved = network_frames(case.network), point_frames(case.network.grid, case.point)
+    pairs = zip(own, solved, strict=True)
+    return Frames(*(one.assign(**{name: other[name] for name in other if name not in one}) for one, other in pairs))
+
+
+def compare(original: str | Path | Case | Network, released: str | Path | Case | Network | Release) -> Comparison:
+    """Lines, ratings, loads, limits and costs before and after, with their relative change, as frames. INTERNAL."""
+    from gridveil.publish.release import Release
+
+    return networks_compared(load(original), released.network if isinstance(released, Release) else load(released))
 
 
 def to_pypower(case: str | Path | Case | Network | Release) -> dict[str, Any]:

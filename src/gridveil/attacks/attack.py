@@ -52,6 +52,10 @@ class Attack:
     excess: float
     restoration: Restoration
 
+    def __repr__(self) -> str:
+        done = f"{self.restored_percent:.1f} % of the load restored ({self.status})"
+        return f"Attack({self.attacker!r}, {len(self.lines)} lines cut, {done}; INTERNAL)"
+
     @property
     def restored_percent(self) -> float:
         return self.restoration.percent
@@ -66,6 +70,9 @@ class Target:
         self.by_flow = by_flow(self.dispatch)
         self._restored: dict[tuple[int, ...], Restoration] = {}
         self._affected: dict[tuple[int, ...], float] = {}
+
+    def __repr__(self) -> str:
+        return f"Target({self.network.grid!r}, {self.rules}; INTERNAL)"
 
     @cached_property
     def by_topology(self) -> IntArray:

@@ -12,8 +12,9 @@ from rich.table import Table
 
 from gridveil.cli.exits import Exit
 from gridveil.cli.options import JsonOption, LedgerOption
-from gridveil.cli.output import INTERNAL, out, print_json, reporting
+from gridveil.cli.output import out, print_json, reporting
 from gridveil.errors import LedgerError
+from gridveil.internal import INTERNAL
 
 LIMITS = (
     "It does not show that nothing was drawn outside this ledger, that the noise was not chosen among several or "

@@ -31,6 +31,7 @@ LIBRARIES = ("numpy", "opendp", "scipy", "clarabel", "casadi", "cryptography", "
 EXTRAS = {
     "parquet": ("pyarrow",),
     "verify": ("jinja2",),
+    "frames": ("pandas",),
     "formats": ("pandapower", "pypsa"),
     "cgmes": ("pypowsybl",),
     "plot": ("matplotlib",),

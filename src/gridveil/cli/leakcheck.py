@@ -12,8 +12,9 @@ from rich.table import Table
 
 from gridveil.cli.exits import Exit
 from gridveil.cli.options import JsonOption
-from gridveil.cli.output import INTERNAL, out, print_json, reporting
+from gridveil.cli.output import out, print_json, reporting
 from gridveil.errors import OtherFormat, ReleaseError
+from gridveil.internal import INTERNAL
 
 if TYPE_CHECKING:
     from gridveil.casefile import Case

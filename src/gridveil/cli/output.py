@@ -20,8 +20,6 @@ from gridveil.requests import Ended
 
 open_streams()
 
-INTERNAL = "INTERNAL: compares with the original network; not for publication"
-
 # no emoji: a path such as root:x:0 is printed as it is
 out = Console(highlight=False, emoji=False)
 err = Console(stderr=True, highlight=False, emoji=False)

@@ -16,9 +16,10 @@ from rich.table import Table
 from gridveil.cli.checks import check_rows, print_unused
 from gridveil.cli.exits import EXIT_HELP, Exit
 from gridveil.cli.options import JsonOption, WorkersOption
-from gridveil.cli.output import INTERNAL, out, print_json, reporting
+from gridveil.cli.output import out, print_json, reporting
 from gridveil.cli.process import one_thread
 from gridveil.cli.usage import OneCommand
+from gridveil.internal import INTERNAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,6 +22,11 @@ class Gap:
     soc: Relaxation
     qc: Relaxation
 
+    def __repr__(self) -> str:
+        if self.status is not Status.OPTIMAL:
+            return f"Gap({self.status}: AC {self.ac_status}, SOC {self.soc.status}, QC {self.qc.status})"
+        return f"Gap(AC cost {self.ac_cost:,.2f}, SOC {_shown(self.soc_pct, ' %')}, QC {_shown(self.qc_pct, ' %')})"
+
     @property
     def soc_pct(self) -> float | None:
         return self._pct(self.soc)
@@ -51,6 +56,9 @@ class GapChange:
     original: Gap
     released: Gap
 
+    def __repr__(self) -> str:
+        return f"GapChange(SOC {_shown(self.soc_points, ' points')}, QC {_shown(self.qc_points, ' points')})"
+
     @property
     def soc_points(self) -> float | None:
         return _less(self.released.soc_pct, self.original.soc_pct)
@@ -58,6 +66,10 @@ class GapChange:
     @property
     def qc_points(self) -> float | None:
         return _less(self.released.qc_pct, self.original.qc_pct)
+
+
+def _shown(value: float | None, unit: str) -> str:
+    return "unknown" if value is None else f"{value:.2f}{unit}"
 
 
 def _less(one: float | None, other: float | None) -> float | None:

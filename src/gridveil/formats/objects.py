@@ -19,7 +19,6 @@ from gridveil.formats import pandapower_net, pandapower_read, powsybl, pypsa_rea
 from gridveil.formats.checked import checked
 from gridveil.formats.frames import frame_rows
 from gridveil.formats.imported import Identity, Imported, numbered
-from gridveil.formats.libraries import needed
 from gridveil.formats.live import joined, live
 from gridveil.formats.matfile import refuse_dclines
 from gridveil.formats.pandapower import write as pandapower_json
@@ -28,6 +27,7 @@ from gridveil.formats.pypsa_read import BASE
 from gridveil.formats.pypsa_write import angles, net_tables
 from gridveil.grid import Network
 from gridveil.grid.physics import operating_point
+from gridveil.libraries import needed
 
 _CLASSES = {
     ("pandapower", "pandapowerNet"): "pandapower",

@@ -13,12 +13,12 @@ import numpy as np
 from gridveil.casefile.case import Case
 from gridveil.errors import CaseFileError
 from gridveil.formats.imported import Identity, Imported
-from gridveil.formats.libraries import needed
 from gridveil.formats.pypsa import CANNOT_HOLD
 from gridveil.formats.pypsa_net import SERIES, STATE, TABLES, TEXTS, Rows, add_series, from_tables
 from gridveil.formats.pypsa_read import BASE, imported
 from gridveil.formats.pypsa_write import angles, net_tables
 from gridveil.formats.recognise import json_object
+from gridveil.libraries import needed
 from gridveil.regular import refuse_size
 
 __all__ = ["CANNOT_HOLD", "read", "write"]

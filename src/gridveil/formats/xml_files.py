@@ -13,8 +13,8 @@ from xml.parsers import expat
 
 from gridveil.errors import CaseFileError
 from gridveil.formats.imported import Imported
-from gridveil.formats.libraries import needed
 from gridveil.formats.powsybl import imported
+from gridveil.libraries import needed
 from gridveil.regular import refuse_size
 
 CANNOT_HOLD = ("XIIDM and CGMES are read, not written",)

@@ -30,6 +30,9 @@ class CostCurves:
         object.__setattr__(self, "segment_slope", frozen(self.segment_slope))
         object.__setattr__(self, "segment_intercept", frozen(self.segment_intercept))
 
+    def __repr__(self) -> str:
+        return f"CostCurves({len(self.polynomial)} generators, {len(self.segment_slope)} segments)"
+
     @staticmethod
     def zero(generators: int) -> CostCurves:
         """Curves that cost nothing."""

@@ -33,6 +33,11 @@ def freeze(instance: Any, length: int) -> None:
         check_length(length, **{field.name: value})
 
 
+def columns(instance: Any, length: int) -> str:
+    """For a `repr`: how many rows there are and which columns, and no number of them, which may be secret."""
+    return f"{type(instance).__name__}({length} × {', '.join(field.name for field in fields(instance))})"
+
+
 @dataclass(frozen=True, eq=False)
 class Buses:
     """One entry per bus. `number` is the bus's name in the file; `pd`, `qd` the demand; `gs`, `bs` the shunt."""
@@ -50,6 +55,9 @@ class Buses:
     def __post_init__(self) -> None:
         freeze(self, len(self.number))
 
+    def __repr__(self) -> str:
+        return columns(self, len(self.number))
+
 
 @dataclass(frozen=True, eq=False)
 class Generators:
@@ -63,6 +71,9 @@ class Generators:
 
     def __post_init__(self) -> None:
         freeze(self, len(self.bus))
+
+    def __repr__(self) -> str:
+        return columns(self, len(self.bus))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +92,9 @@ class Lines:
     def __post_init__(self) -> None:
         freeze(self, len(self.bus_from))
 
+    def __repr__(self) -> str:
+        return columns(self, len(self.bus_from))
+
 
 @dataclass(frozen=True, eq=False)
 class LineParameters:
@@ -92,6 +106,9 @@ class LineParameters:
 
     def __post_init__(self) -> None:
         freeze(self, len(self.g))
+
+    def __repr__(self) -> str:
+        return columns(self, len(self.g))
 
     @staticmethod
     def from_impedance(r: FloatArray, x: FloatArray, bc: FloatArray) -> LineParameters:
@@ -138,6 +155,10 @@ class Network(NamedTuple):
     grid: Grid
     lines: LineParameters
 
+    def __repr__(self) -> str:
+        grid = self.grid
+        return f"Network({grid.n_bus} buses, {grid.n_generator} generators, {grid.n_line} lines)"
+
 
 @dataclass(frozen=True, eq=False)
 class OperatingPoint:
@@ -157,6 +178,10 @@ class OperatingPoint:
         for name in ("vm", "va", "pg", "qg", "pf", "qf", "pt", "qt"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
+    def __repr__(self) -> str:
+        counts = f"{len(self.vm)} buses, {len(self.pg)} generators, {len(self.pf)} lines"
+        return f"OperatingPoint({counts}, cost {self.cost:,.2f})"
+
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
@@ -170,3 +195,6 @@ class Multipliers:
     def __post_init__(self) -> None:
         for name in ("rows", "lower", "upper"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def __repr__(self) -> str:
+        return f"Multipliers({len(self.rows)} rows, {len(self.lower)} variables)"

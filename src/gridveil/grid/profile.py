@@ -44,6 +44,9 @@ class Profile:
     def __len__(self) -> int:
         return len(self.step)
 
+    def __repr__(self) -> str:
+        return f"Profile(steps {self.step[0]} to {self.step[-1]}, {self.pd.shape[1]} buses)"
+
 
 def equally_spaced(horizon: int, count: int) -> IntArray:
     """Indices of `count` equally spaced steps of a horizon; with two or more, its first and last are among them."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray
-from gridveil.grid.network import Grid, LineKind, freeze
+from gridveil.grid.network import Grid, LineKind, columns, freeze
 
 
 def signs(values: FloatArray) -> FloatArray:
@@ -62,6 +62,9 @@ class BusStructure:
     def __post_init__(self) -> None:
         freeze(self, len(self.number))
 
+    def __repr__(self) -> str:
+        return columns(self, len(self.number))
+
 
 @dataclass(frozen=True, eq=False)
 class UnitStructure:
@@ -82,6 +85,9 @@ class UnitStructure:
     def __post_init__(self) -> None:
         freeze(self, len(self.bus))
 
+    def __repr__(self) -> str:
+        return columns(self, len(self.bus))
+
 
 @dataclass(frozen=True, eq=False)
 class LineStructure:
@@ -98,6 +104,9 @@ class LineStructure:
 
     def __post_init__(self) -> None:
         freeze(self, len(self.bus_from))
+
+    def __repr__(self) -> str:
+        return columns(self, len(self.bus_from))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from gridveil.nlp.dispatch_cost import DispatchCost, dispatch_cost, set_cost_bou
 from gridveil.nlp.power_flow import Demand, PowerFlow, line_numbers, power_flow, set_bounds, set_flat_start
 from gridveil.nlp.problem import Layout, Problem, build
 from gridveil.nlp.solver import Bounds, Outcome, Progress, SolverOptions, Start, Status
+
+if TYPE_CHECKING:
+    from gridveil.grid.frames import Frame
 
 JUDGED = 1e-5
 """Per unit: a point whose violation, recomputed by `grid.physics`, exceeds this is not called optimal."""
@@ -45,6 +48,9 @@ class OpfModel:
     flow: PowerFlow
     cost: DispatchCost
 
+    def __repr__(self) -> str:
+        return f"OpfModel({self.grid!r}, {self.problem.n_variable} variables, {self.problem.n_constraint} rows)"
+
     def at(self, grid: Grid) -> OpfModel:
         """The same pattern in another world: demand, limits and ratings may differ, zeros and costs may not."""
         return self if grid is self.grid else replace(self, grid=grid, flow=replace(self.flow, grid=grid))
@@ -63,8 +69,8 @@ class Solution:
 
     `multipliers` has an array per row name (and per bound, as `vm_lower`, `vm_upper`, ...), by bus, generator or line;
     the Lagrangian is cost + Σ multiplier·row, so `balance_p` is the marginal cost of serving demand. `end` has them in
-    the order of the problem, for another solve to go on from. Linear algebra is all the time that was not spent in
-    functions and derivatives.
+    the order of the problem, for another solve to go on from; `grid` is what was solved. Linear algebra is all the time
+    that was not spent in functions and derivatives.
     """
 
     status: Status
@@ -78,11 +84,29 @@ class Solution:
     attempts: int
     seconds_evaluation: float
     seconds_linear_algebra: float
+    grid: Grid
+
+    def __repr__(self) -> str:
+        effort = f"{self.iterations} iterations, {self.seconds:.2f} s"
+        if self.status is not Status.OPTIMAL:
+            return f"Solution({self.status}: {self.detail}; {effort})"
+        return (
+            f"Solution({self.status}, cost {self.cost:,.2f}, largest violation {self.violations.largest:.0e}; {effort})"
+        )
 
     @property
     def seconds(self) -> float:
         """Time in the solver, all attempts together."""
         return self.seconds_evaluation + self.seconds_linear_algebra
+
+    def frame(self, table: str = "buses") -> Frame:
+        """The last point of `buses`, `generators` or `lines` as a pandas frame, in MW, Mvar and degrees; a bus has its
+        `price`, the marginal cost of active demand, in $/MWh."""
+        from gridveil.grid.frames import point_frames  # noqa: PLC0415 - the repair process has no need of it
+
+        frames = point_frames(self.grid, self.point)
+        frames.buses["price"] = self.multipliers["balance_p"] / self.grid.base_mva
+        return frames.table(table)
 
     def require(self) -> Solution:
         """This solution if it is optimal, else a `SolveError`."""
@@ -207,6 +231,7 @@ def _solution(model: OpfModel, lines: LineParameters, demand: Demand, outcome: O
         attempts=1,
         seconds_evaluation=outcome.seconds_evaluation,
         seconds_linear_algebra=outcome.seconds_solver,
+        grid=model.grid,
     )
 
 
@@ -232,6 +257,7 @@ def _combined(model: OpfModel, solutions: list[Solution], starved: IntArray) -> 
         attempts=len(solutions),
         seconds_evaluation=sum(one.seconds_evaluation for one in solutions),
         seconds_linear_algebra=sum(one.seconds_linear_algebra for one in solutions),
+        grid=model.grid,
     )
 
 

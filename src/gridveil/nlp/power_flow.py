@@ -30,6 +30,9 @@ class Demand(NamedTuple):
     pd: FloatArray
     qd: FloatArray
 
+    def __repr__(self) -> str:
+        return f"Demand({len(self.pd)} buses)"
+
 
 @dataclass(frozen=True, eq=False)
 class PowerFlow:

@@ -51,6 +51,9 @@ class Island:
     served: float
     bound: float
 
+    def __repr__(self) -> str:
+        return f"Island({self.ending}, {len(self.buses)} buses)"
+
 
 @dataclass(frozen=True, eq=False)
 class Restoration:
@@ -73,6 +76,9 @@ class Restoration:
     bound: float
     attempts: int
     iterations: int
+
+    def __repr__(self) -> str:
+        return f"Restoration({self.ending}, {len(self.cut)} lines cut, {self.percent:.1f} % of the load served)"
 
     @property
     def percent(self) -> float:

@@ -35,7 +35,7 @@ from gridveil.repair.inside import inside_limits
 from gridveil.repair.judge import Kept
 from gridveil.repair.repair import SOON
 from gridveil.repair.unused import Hands, alone, report_unused
-from gridveil.wall.certificate import true_cost
+from gridveil.wall.certificate import Certificate, true_cost
 from gridveil.wall.codec import to_json
 from gridveil.wall.draw import Drawn, Estimate, Fidelity, NoisyLines, Repair, Snapshot
 from gridveil.wall.facts import AIM, SENSITIVITY, SHARE, Fact, FactKind, Source
@@ -225,13 +225,7 @@ def finished(
     grid, plan, snapshots = public.grid, public.plan, _snapshots(public)
     text = network_text(public, result, private=noise.private)
     again = to_network(read_bytes(bundle.NETWORK, text.encode()))
-    bare = tuple((~public.noisy.protected).nonzero()[0].tolist())
-    certificate = certify(
-        again.grid, again.lines, result.points, snapshots, plan.fidelity, bare, result.multipliers,
-        Kept(plan.protection, public.facts, public.profile is None) if plan.joint else None,
-    )  # fmt: skip
-    in_bounds = bounds_check(drawn.grid, again, public.noisy, plan.bound_factor * result.widening)
-    certificate = replace(certificate, checks=(*certificate.checks, in_bounds), truth=true_cost(public.facts))
+    certificate = certified(drawn, public, again, result)
     if not certificate.passed:
         raise CertificateFailed(
             f"the repaired network fails its own certificate ({', '.join(certificate.failed)}) and is not released",
@@ -250,6 +244,17 @@ def finished(
     record = make_manifest(plan, grid, public.facts, result, noise, loss, receipts, public.profile, checked)
     read_manifest(to_json(record).encode())  # what nobody could read is not released
     return Release(Network(*again), result.points, certificate, record, text, public.profile)
+
+
+def certified(drawn: Public, public: Public, network: Network, result: Repair) -> Certificate:
+    """Everything that is claimed of a repaired network, with its points, judged again; `drawn` is as it was before."""
+    plan, bare = public.plan, tuple((~public.noisy.protected).nonzero()[0].tolist())
+    certificate = certify(
+        network.grid, network.lines, result.points, _snapshots(public), plan.fidelity, bare, result.multipliers,
+        Kept(plan.protection, public.facts, public.profile is None) if plan.joint else None,
+    )  # fmt: skip
+    in_bounds = bounds_check(drawn.grid, network, public.noisy, plan.bound_factor * result.widening)
+    return replace(certificate, checks=(*certificate.checks, in_bounds), truth=true_cost(public.facts))
 
 
 def moved_world(public: Public, result: Repair) -> Public:

@@ -230,6 +230,11 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     ids_kept: Literal[True] | UnsetType = UNSET
     invented_cost: Annotated[float, Meta(gt=-LARGEST, lt=LARGEST)] | UnsetType = UNSET
 
+    def __repr__(self) -> str:
+        private = "private" if self.privacy.differentially_private else "NOT private"
+        epsilon = f"epsilon {self.privacy.epsilon:g}, alpha {self.privacy.alpha:g}"
+        return f"Manifest({self.mechanism.name}, {epsilon}, {private}, {self.date}, {self.format})"
+
 
 def format_of(record: Manifest) -> Format:
     """The least format that has all of a manifest's fields."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 
 from gridveil.casefile.profile import as_read_back
-from gridveil.errors import ReleaseError
+from gridveil.errors import LedgerError, ReleaseError
 from gridveil.grid.profile import Profile
 from gridveil.nlp.power_flow import Demand
 from gridveil.privacy.composition import Assets
-from gridveil.privacy.ledger import Ledger
+from gridveil.privacy.ledger import Ledger, default_path
 from gridveil.privacy.noise import ExactNoise, Noise
 from gridveil.process.cores import core_dumps_off
 from gridveil.publish.asking import Asking
@@ -38,23 +39,62 @@ from gridveil.sealed.mechanisms import joint, mechanism
 from gridveil.sealed.shares import on_public_shares
 from gridveil.sealed.split import Sealed
 from gridveil.wall.codec import pack
-from gridveil.wall.draw import Drawn
+from gridveil.wall.draw import Drawn, Repair
 from gridveil.wall.facts import Fact, FactKind, Source
 from gridveil.wall.horizon import Horizon, demands_in
 from gridveil.wall.protection import EVERYTHING, Group
 
 Workshops = Callable[[], Shop]
+DEFAULT = "default"
+"""Names the user's own ledger."""
 
 
 def quiet(stage: str) -> None:
     """Say nothing."""
 
 
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A release up to its draw: what is refused by then is refused, and any number of draws may follow."""
+
+    network: Sealed
+    plan: Plan
+    profile: Profile | None
+    horizon: Horizon
+    used: Sequence[int]
+    plates: Sequence[float]
+    truth: Truth
+    unused: Truth
+
+
+def prepared(network: Sealed, plan: Plan, profile: Profile | None = None) -> Prepared:
+    """Look at all that depends on no draw and no ledger."""
+    check_network(plan, network)
+    check_labels(plan, network.labels)
+    network = on_public_shares(network, plan.protection)
+    profile = _read_back(network, plan, profile)
+    horizon = public_horizon(network, plan.protection, profile, shape_public=plan.shape_public)
+    used = plan.used(len(horizon)).tolist()
+    plates = _plates(network, plan, horizon, used)
+    unused = sorted(set(range(len(horizon))) - set(used))
+    truths = Truth(network, horizon, used), Truth(network, horizon, unused)
+    return Prepared(network, plan, profile, horizon, used, plates, *truths)
+
+
+def stated(ready: Prepared, progress: Progress = quiet) -> tuple[Fact, ...]:
+    """What is public of the original as it is, once the operator has seen that it has a dispatch."""
+    plan = ready.plan
+    _require_optima(plan, ready.truth, ready.unused, progress)
+    facts = _stated(plan, ready.horizon, ready.used, ready.truth, ready.unused)
+    check_scale(plan.share, [one.value for one in facts if one.kind is FactKind.COST])
+    return facts
+
+
 @core_dumps_off()
 def release(
     network: Sealed,
     plan: Plan,
-    ledger: Ledger | None = None,
+    ledger: Ledger | str | None = None,
     noise: Noise | None = None,
     workshop: Workshops = ChildWorkshop,
     profile: Profile | None = None,
@@ -65,33 +105,24 @@ def release(
     progress: Progress = quiet,
     hands: Hands = alone,
 ) -> Release:
-    """Make one release. `ledger` is needed unless the noise is seeded, which makes the release not private at all.
+    """Make one release. `ledger` is needed unless the noise is seeded, which makes the release not private at all:
+    an open one, or "default" for the user's own, which nothing is spent from unless it is asked for.
 
     With a `profile` the promises hold at `plan.steps` of its steps. The lines are drawn once, whatever the profile.
     `deliver` takes the release where it belongs; if that fails, the failure says what is spent, as every failure after
     the charge does (`Spent`). What is likely to be a slip is refused unless it is `confirmed`. `same_as` says as what
     the ledger knows renumbered buses. `hands` solve the unused steps on the released network (`repair/unused.py`).
     """
-    check_network(plan, network)
-    check_labels(plan, network.labels)
-    network = on_public_shares(network, plan.protection)
-    noise = noise or ExactNoise()
-    profile = _read_back(network, plan, profile)
-    horizon = public_horizon(network, plan.protection, profile, shape_public=plan.shape_public)
-    used = plan.used(len(horizon)).tolist()
-    plates = _plates(network, plan, horizon, used)
-    book = (ledger or Ledger.open()) if noise.private else None
+    ready = prepared(network, plan, profile)
+    network, noise = ready.network, noise or ExactNoise()
+    book = _book(ledger) if noise.private else None
     if book is not None:
         preview(network, plan, book, same_as=same_as).require(confirmed=confirmed)
-    truth = Truth(network, horizon, used)
-    unused = Truth(network, horizon, sorted(set(range(len(horizon))) - set(used)))
-    _require_optima(plan, truth, unused, progress)
-    facts = _stated(plan, horizon, used, truth, unused)
-    check_scale(plan.share, [one.value for one in facts if one.kind is FactKind.COST])
+    facts = stated(ready, progress)
     loss = draw_loss(network, plan)
     first, *later = charges(plan, loss)
     purse = _purse(book, network, plan, same_as)
-    asking = Asking(truth, plan, noise, purse, later, progress)
+    asking = Asking(ready.truth, plan, noise, purse, later, progress)
     check_clock()
     noise.prepare()
     if book is not None:
@@ -101,24 +132,32 @@ def release(
         purse.pay(first, conditions(plan, facts), then=later)
         progress("drawing" if book is None else f"charged: entry {purse.receipts[0].entry} of the ledger; drawing")
         drawn = draw(network, plan, noise)
-        purse.keep(pack(kept_draw(drawn, plan, profile=profile is not None, horizon=horizon)))
-        totals = asking.totals()
-        # ════════ wall: below, the secret is seen by `asking` alone, whose answers are paid for and noised ════════
-        kept = network.labels.kept(names=plan.keep_names, ids=plan.keep_ids)
-        if plan.joint:
-            public = joint_world(drawn, plan, facts + totals, horizon, used, kept, profile=profile is not None)
-            plates = merits(public.facts)
-        else:
-            demands = demands_in(horizon, drawn.grid)
-            public = Public(drawn.grid, plan, profile, demands, used, kept, drawn.lines, facts)
-        begun = shop.begin(public.grid, public.noisy, plan.fidelity, partial(_so_far, progress))
-        public, result = repaired(public, begun, plates, partial(asking.cost, plates), progress)
+        purse.keep(pack(kept_draw(drawn, plan, profile=profile is not None, horizon=ready.horizon)))
+        public, result = repaired_draw(ready, facts, drawn, asking, shop, progress)
         progress("certifying what is written")
         made = finished(public, result, noise, loss, purse.receipts, hands, progress)
         if deliver is not None:
             progress("writing")
             deliver(made)
     return made
+
+
+def repaired_draw(
+    ready: Prepared, facts: tuple[Fact, ...], drawn: Drawn, asking: Asking, shop: Shop, progress: Progress = quiet
+) -> tuple[Public, Repair]:
+    """Ask for what the plan wants beside its draw, and repair it."""
+    plan, horizon, used, plates = ready.plan, ready.horizon, ready.used, ready.plates
+    totals = asking.totals()
+    # ════════ wall: below, the secret is seen by `asking` alone, whose answers are paid for and noised ════════
+    kept = ready.network.labels.kept(names=plan.keep_names, ids=plan.keep_ids)
+    if plan.joint:
+        public = joint_world(drawn, plan, facts + totals, horizon, used, kept, profile=ready.profile is not None)
+        plates = merits(public.facts)
+    else:
+        demands = demands_in(horizon, drawn.grid)
+        public = Public(drawn.grid, plan, ready.profile, demands, used, kept, drawn.lines, facts)
+    begun = shop.begin(public.grid, public.noisy, plan.fidelity, partial(_so_far, progress))
+    return repaired(public, begun, plates, partial(asking.cost, plates), progress)
 
 
 def _read_back(network: Sealed, plan: Plan, profile: Profile | None) -> Profile | None:
@@ -137,6 +176,19 @@ def _read_back(network: Sealed, plan: Plan, profile: Profile | None) -> Profile 
     if have != there:
         raise ReleaseError(f"the profile has {have} buses, the network {there}; make one for it")
     return as_read_back(profile, network.structure.base_mva)
+
+
+def _book(ledger: Ledger | str | None) -> Ledger:
+    """The ledger to spend from; nobody's is taken without a word."""
+    if isinstance(ledger, Ledger):
+        return ledger
+    if ledger == DEFAULT:
+        return Ledger.open()
+    given = "none was given" if ledger is None else f"'{ledger}' is none"
+    raise LedgerError(
+        f"a private release is charged to a ledger, and {given}; give ledger=gv.Ledger.open(path), or "
+        f'ledger="{DEFAULT}" for your own ({default_path()}). Nothing was charged'
+    )
 
 
 def _purse(book: Ledger | None, network: Sealed, plan: Plan, same_as: SameAs | None) -> Purse:

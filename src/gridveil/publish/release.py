@@ -13,6 +13,7 @@ from msgspec import structs
 from gridveil.casefile.profile import profile_text
 from gridveil.errors import ReleaseError
 from gridveil.grid import LineParameters, Network, OperatingPoint
+from gridveil.grid.changes import Comparison, compare
 from gridveil.grid.profile import Profile
 from gridveil.privacy.signature import PrivateKey
 from gridveil.publish import bundle
@@ -35,6 +36,14 @@ class Release:
     text: str
     profile: Profile | None = None
 
+    def __repr__(self) -> str:
+        grid, record = self.network.grid, self.manifest
+        steps = "" if self.profile is None else f", {len(self.points)} of {len(self.profile)} steps promised"
+        return (
+            f"Release({grid.n_bus} buses, {grid.n_generator} generators, {grid.n_line} lines{steps}, "
+            f"cost {self.point.cost:,.2f}, {record.repair.path},\n        {self.certificate!r},\n        {record!r})"
+        )
+
     @property
     def lines(self) -> LineParameters:
         return self.network.lines
@@ -48,6 +57,10 @@ class Release:
     def costs(self) -> tuple[Fact, ...]:
         """The public dispatch costs of the used steps."""
         return tuple(fact for fact in self.manifest.public_inputs if fact.kind is FactKind.COST)
+
+    def compare(self, original: Network) -> Comparison:
+        """Every number before and after, element by element. INTERNAL: it needs the network this was made of."""
+        return compare(original, self.network)
 
     def published_by(self, who: Publisher | None) -> Release:
         """The same release with its publisher in the manifest."""

@@ -95,6 +95,11 @@ class Workshop:
                 "smaller alpha or a larger beta"
             ) from None
 
+    @property
+    def spent(self) -> float:
+        """What the draw has cost so far, in AC-OPFs."""
+        return self._effort.spent
+
     def close(self) -> None:
         """Nothing to put away."""
 

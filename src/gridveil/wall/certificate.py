@@ -189,6 +189,10 @@ class Certificate:
     truth: TrueCost | None = None
     used: tuple[UsedStep, ...] = ()
 
+    def __repr__(self) -> str:
+        kinds = ", ".join(sorted({str(check.kind) for check in self.checks if not check.passed}))
+        return f"Certificate({len(self.checks)} checks, {f'FAILED: {kinds}' if kinds else 'all hold'})"
+
     @property
     def passed(self) -> bool:
         return all(check.passed for check in self.checks)

@@ -184,6 +184,9 @@ class Distance:
 
     by_corridor: FloatArray
 
+    def __repr__(self) -> str:
+        return f"Distance({self.changed} of {len(self.by_corridor)} corridors differ)"
+
     @property
     def total(self) -> float:
         """The sum over corridors. Two networks are adjacent if one corridor differs and this is at most 1."""
