@@ -41,6 +41,16 @@ def isolated(module: str, *, quiet: bool = False) -> subprocess.Popen[bytes]:
         )
 
 
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process that was started, and close what leads to it."""
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+
+
 def command(module: str) -> list[str]:
     """The command line: isolated, writing no bytecode, UTF-8 whatever the locale."""
     script = Path(boot.__file__).resolve()

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from subprocess import Popen
 
 from gridveil.errors import ReleaseError
-from gridveil.process.start import isolated
+from gridveil.process.start import end, isolated
 from gridveil.repair.messages import receive, send
 from gridveil.repair.unused import Chunk, Hands, Solved, alone, solve_chunk
 from gridveil.wall.codec import pack, unpack
@@ -56,12 +56,7 @@ class _Worker:
     def __exit__(self, *_: object) -> None:
         self._closed = True
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout):
-                if stream is not None:
-                    with suppress(OSError):
-                        stream.close()
+            end(self._process)
 
     def solve(self, chunk: Chunk) -> Solved:
         """A chunk, solved there."""

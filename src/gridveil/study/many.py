@@ -21,7 +21,7 @@ from gridveil.errors import ReleaseError, StudyError
 from gridveil.grid import Network, OperatingPoint
 from gridveil.privacy.composition import Assets
 from gridveil.privacy.noise import SeededNoise
-from gridveil.process.start import isolated
+from gridveil.process.start import end, isolated
 from gridveil.publish.asking import Asking
 from gridveil.publish.behind import certified, moved_world
 from gridveil.publish.pipeline import Prepared, draw, draw_loss, prepared, quiet, repaired_draw, stated
@@ -161,12 +161,7 @@ class _Hand:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
+        end(self._process)
 
     def _send(self, data: bytes) -> None:
         if self._process.stdin is not None:
