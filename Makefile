@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: setup demo test check sweep bench mutants clean
+.PHONY: setup demo test check docs sweep bench mutants clean
 
 setup: .venv/.core
 
@@ -25,6 +25,16 @@ demo: setup
 	$(BIN)/gridveil release case39_epri --epsilon 1 --alpha 0.1 --beta 0.01 --ledger build/demo.ledger --out build/demo --force
 	$(BIN)/gridveil verify build/demo
 	$(BIN)/gridveil leakcheck case39_epri build/demo || test $$? -eq 5 # a verdict other than clean is a finding, no fault
+
+# The documentation site, readable without network: build/site/index.html
+docs: .venv/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python scripts/website/check.py build/site
+	@echo build/site/index.html
+
+.venv/.docs: .venv/.core
+	$(PIP) install -c constraints.txt -e '.[docs]'
+	@touch $@
 
 test check: .venv/.dev
 	scripts/check

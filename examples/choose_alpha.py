@@ -8,11 +8,8 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
-from statistics import mean
 
-from gridveil.study.catalogue import STUDIES
-from gridveil.study.runner import run_study
-from gridveil.study.store import read_results
+import gridveil as gv
 
 
 def main() -> None:
@@ -23,13 +20,11 @@ def main() -> None:
         "epsilon": (1.0,),
         "source": ("private",),
     }
-    run_study(STUDIES["frontier"], out, cases=["case14_ieee"], draws=3, settings=settings, workers=2)
-    rows = read_results(out, STUDIES)["frontier"].to_pylist()
+    gv.run_study("frontier", out, cases=["case14_ieee"], draws=3, settings=settings, workers=2)
+    by_alpha = gv.results(out).groupby("alpha")
     print("α     lines off by   cost off by   same lines attacked")
-    for alpha in (0.01, 0.1, 0.3):
-        mine = [row for row in rows if row["alpha"] == alpha]
-        lines, cost = mean(r["reconstruction_error_pct"] for r in mine), mean(r["cost_error_pct"] for r in mine)
-        print(f"{alpha:<5g} {lines:10.1f} % {cost:12.3f} % {mean(r['similarity'] for r in mine):17.0f} %")
+    for alpha, rows in by_alpha[["reconstruction_error_pct", "cost_error_pct", "similarity"]].mean().iterrows():
+        print(f"{alpha:<5g} {rows.iloc[0]:10.1f} % {rows.iloc[1]:12.3f} % {rows.iloc[2]:17.0f} %")
 
 
 if __name__ == "__main__":  # Dask starts its workers by importing this file again

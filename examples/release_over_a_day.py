@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 
 import gridveil as gv
-from gridveil.check.steps import compare_steps
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
 
@@ -21,6 +20,6 @@ print("promised at the hours", [fact.step for fact in made.costs])
 print("certified:", made.certificate.passed)
 
 bundle = made.write(folder / "day", force=True)
-steps = compare_steps(gv.load("case14_ieee"), bundle)  # INTERNAL: it needs the original
+steps = gv.compare_steps("case14_ieee", bundle)  # INTERNAL: it needs the original
 print(f"largest change of cost at a promised hour: {max(abs(s.away or 0) for s in steps if s.used):.2%}")
 print(f"largest change of cost at any other hour:  {max(abs(s.away or 0) for s in steps if not s.used):.2%}")

@@ -12,8 +12,7 @@ from pathlib import Path
 from distributed import LocalCluster
 from distributed.security import Security
 
-from gridveil.study.catalogue import STUDIES
-from gridveil.study.runner import run_study
+import gridveil as gv
 
 
 def main() -> None:
@@ -24,8 +23,8 @@ def main() -> None:
         n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", security=security
     ) as cluster:  # fmt: skip
         for _ in range(2):
-            made = run_study(
-                STUDIES["costs"], out, cases=["case14_ieee"], draws=2, scheduler=cluster.scheduler_address,
+            made = gv.run_study(
+                "costs", out, cases=["case14_ieee"], draws=2, scheduler=cluster.scheduler_address,
                 security=security,
                 settings={"mechanism": ("log", "additive"), "alpha": (0.1,)},
             )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gridveil.study.attacks import ATTACKERS, RULES
+from gridveil.study.attacked import RULES, WHO
 from gridveil.study.catalogue import STUDIES
 from gridveil.study.declare import Study
 from gridveil.study.store import Store
@@ -50,7 +50,7 @@ def fake_rows(study: Study, settings: dict[str, Any], rng: np.random.Generator) 
             for name in ("soc", "qc")
         ]
     if study.name in ("attacks", "attacks-fine", "time-series-attacks", "interdiction"):
-        who = ("real", "released", "interdiction") if study.name == "interdiction" else ATTACKERS
+        who = ("real", "released", "interdiction") if study.name == "interdiction" else WHO
         return [
             filled(attacker=one, restoration=rules, budget=budget)
             for rules in RULES

@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 import gridveil as gv
 from gridveil.attacks.attack import choose_lines
+from gridveil.attacks.attackers import ATTACKERS
 from gridveil.attacks.budget import lines_in_budget
 from gridveil.attacks.flow import by_flow, expected_dispatch, level_means, public_lines
 from gridveil.attacks.interdiction import interdict
-from gridveil.attacks.names import ATTACKERS
 from gridveil.attacks.scores import confidence, marginal_harm, similarity
 from gridveil.attacks.transport import transport_interdiction
 from gridveil.cli.main import app
@@ -27,8 +27,8 @@ from gridveil.errors import AttackError, ReportError
 from gridveil.grid import LineParameters, Network, line_levels_kv
 from gridveil.nlp.restoration import Ending, restore
 from gridveil.nlp.rules import Rules
-from gridveil.report.layout import layout
-from gridveil.report.network_map import draw_attack
+from gridveil.report.maps.layout import layout
+from gridveil.report.maps.network_map import draw_attack
 
 from .conftest import Bend
 
@@ -321,7 +321,7 @@ def test_pictures_need_an_extra(monkeypatch: pytest.MonkeyPatch, case14: gv.Targ
 
 
 def test_matplotlib_is_loaded_for_pictures_only() -> None:
-    code = "import sys, gridveil.cli.main, gridveil.report.network_map; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, gridveil.cli.main, gridveil.report.maps.network_map; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -456,10 +456,10 @@ def test_manifests_that_cannot_be_read(tmp_path: Path, made: Release, text: byte
 
 def test_formats_say_who_reads_them(tmp_path: Path, made: Release) -> None:
     target = made.write(tmp_path / "out")
-    (target / "manifest.json").write_text('{"format": "gridveil-release-8", "more": [1, 2]}')
+    (target / "manifest.json").write_text('{"format": "gridveil-release-9", "more": [1, 2]}')
     with pytest.raises(OtherFormat, match="install the newest"):
         gv.verify(target)
-    (target / "manifest.json").write_text('{"format": "gridveil-release-8", "software": {"gridveil": "\\u001b[31m"}}')
+    (target / "manifest.json").write_text('{"format": "gridveil-release-9", "software": {"gridveil": "\\u001b[31m"}}')
     with pytest.raises(OtherFormat, match="install the newest"):
         gv.verify(target)
 

@@ -69,7 +69,7 @@ def test_the_names_are_those_of_the_project() -> None:
 
     extras = project["optional-dependencies"]
     assert set(LIBRARIES) == names(project["dependencies"])
-    assert set(EXTRAS) == set(extras) - {"test", "bench", "dev"}
+    assert set(EXTRAS) == set(extras) - {"test", "bench", "dev", "docs"}
     for extra, parts in EXTRAS.items():
         assert set(parts) == names(extras[extra])
 
@@ -84,8 +84,11 @@ def test_what_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.version", absent)
     libraries, extras = look("libraries"), look("extras")
     assert (libraries.state, libraries.advice) == (State.PROBLEM, "pip install opendp")
-    assert (extras.state, extras.advice) == (State.OK, "if wanted: pip install 'gridveil[report]'")
-    assert extras.found == "present: parquet, verify, frames, formats, cgmes, plot, study; absent: report"
+    assert (extras.state, extras.advice) == (
+        State.OK,
+        "if wanted: pip install 'gridveil[report]', or in a clone: pip install -e '.[report]'",
+    )
+    assert extras.found == "present: parquet, verify, frames, formats, cgmes, plot, workbench, study; absent: report"
 
 
 def test_a_solver_that_does_not_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -297,7 +297,7 @@ def reactances_on_the_map(folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         _, x = gv.load(CASE).lines.impedance()
         places = np.round(1e4 * np.resize(x, (14, 2)) % 900)
-        patch.setattr("gridveil.report.loading_map.map_places", lambda grid: places)
+        patch.setattr("gridveil.report.maps.loading_map.map_places", lambda grid: places)
         page_fits(folder)
 
 
@@ -504,7 +504,7 @@ def test_research_called_private(research: Path, tmp_path: Path) -> None:
     ("format_", "words"),
     [
         ("gridveil-release-4", "before 0.1.0"),
-        ("gridveil-release-8", "GridVeil 0.9.1 wrote it"),
+        ("gridveil-release-9", "GridVeil 0.9.1 wrote it"),
         ("gridveil-release-99", "GridVeil 0.9.1 wrote it"),
     ],
 )

@@ -143,3 +143,13 @@ def test_pandas_is_loaded_for_frames_alone(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(GridVeilError, match=r"needs the library pandas.*pip install 'gridveil\[frames\]'"):
         gv.frames("case5_pjm")
+
+
+def test_networks_and_releases_have_frames_of_their_own() -> None:
+    network = gv.load("case14_ieee")
+    assert network.frame("lines").equals(gv.frames(network).lines)
+    made = gv.release(gv.seal(network), gv.Plan(1.0, 0.1, 0.01), noise=gv.SeededNoise(1))
+    assert {"x_pu", "pf_mw", "loading_pct"} <= set(made.frame("lines").columns)
+    assert made.frame().equals(gv.frames(made).buses)
+    with pytest.raises(gv.GridError, match="there is no frame 'nodes'"):
+        network.frame("nodes")

@@ -41,6 +41,17 @@ def test_another_library_by_option_and_environment(tmp_path: Path, monkeypatch: 
     assert SolverOptions().linear_solver == "ma57"
 
 
+def test_an_old_library_is_refused_before_a_release() -> None:
+    """Not for AC-OPFs, but before a charge: it would fail the certificate after it."""
+
+    class Old:
+        CreateIpoptProblem = None
+
+    ipopt_library.require_recent(ipopt_library.load(ipopt_library.find_library(None)))
+    with pytest.raises(gv.SolveError, match=r"older than 3\.14"):
+        ipopt_library.require_recent(Old())
+
+
 def test_unknown_linear_solver_is_a_sentence() -> None:
     with pytest.raises(gv.SolveError, match="no linear solver 'abacus'"):
         gv.solve_opf("case3", options=SolverOptions(linear_solver="abacus"))

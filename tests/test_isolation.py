@@ -31,7 +31,7 @@ from gridveil.process.start import environment, isolated, search_path
 from gridveil.repair import child
 from gridveil.repair.child import ChildWorkshop
 from gridveil.repair.workshop import Workshop
-from gridveil.study.releases import scale
+from gridveil.study.questions.scale import measure
 
 from .conftest import charged
 
@@ -68,7 +68,7 @@ def test_a_measurement_of_memory_runs_nothing_of_the_working_directory(
 ) -> None:
     (tmp_path / "json.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w').close()\n")
     monkeypatch.chdir(tmp_path)
-    (row,) = scale(gv.load("case3"), {"mechanism": "log", "alpha": 0.1}, 1)
+    (row,) = measure(gv.load("case3"), {"mechanism": "log", "alpha": 0.1}, 1)
     assert 0 < row["opf_mb"] < 1000
     assert not (tmp_path / "sprung").exists()
 

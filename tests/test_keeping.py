@@ -580,7 +580,7 @@ def test_a_forgotten_identity_map_is_asked_about(book: Ledger, tmp_path: Path) -
     release(gv.seal("case5"), PLAN, book, workshop=Workshop)
     path, same = renumbered(tmp_path)
     moved = split(gv.read_case(str(path)))
-    with pytest.raises(PrivacyError, match=r"knows a network 'case5_pjm' of 6 corridors.*--same-as"):
+    with pytest.raises(PrivacyError, match=r"knows a network 'case5_pjm' of 6 elements.*--same-as"):
         release(moved, PLAN, book, workshop=Workshop)
     assert charged(book) == [1.0]
     assert preview(moved, PLAN, book, same_as=read_same_as(same, moved.structure)).questions == ()

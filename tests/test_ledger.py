@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from gridveil.errors import BudgetExceeded, LedgerError
 from gridveil.privacy.chain import Chain
-from gridveil.privacy.composition import Assets, Charge, accounts
+from gridveil.privacy.composition import Assets, Charge, Within, accounts
 from gridveil.privacy.keeping import backup, restore
 from gridveil.privacy.keyfile import Anchor, KeyFile
 from gridveil.privacy.ledger import Charged, Ledger, default_path
@@ -86,13 +86,13 @@ def test_losses_are_counted_at_the_largest_alpha(tmp_path: Path) -> None:
     for name, order in (("up", (0.01, 0.1)), ("down", (0.1, 0.01))):
         ledger = Ledger.init(tmp_path / f"{name}.db", limit=100.0)
         first, second = (ledger.charge(net(ledger), of(1.0, alpha, "relative")) for alpha in order)
-        assert (first.cumulative, first.within) == (1.0, (("log", order[0], "relative"),))
+        assert (first.cumulative, first.within) == (1.0, (Within("log", order[0], "relative"),))
         assert second.cumulative == pytest.approx(11.0)
-        assert second.within == (("log", 0.1, "relative"),)
+        assert second.within == (Within("log", 0.1, "relative"),)
         assert spent(ledger) == second.cumulative
     other = ledger.charge(net(ledger), of(0.5, 7.0, "p.u."))
     assert other.cumulative == pytest.approx(11.5)
-    assert other.within == (("log", 0.1, "relative"), ("additive", 7.0, "p.u."))
+    assert other.within == (Within("log", 0.1, "relative"), Within("additive", 7.0, "p.u."))
 
 
 def test_a_limit_is_for_the_largest_alpha(ledger: Ledger) -> None:

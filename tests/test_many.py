@@ -9,6 +9,7 @@ import gridveil as gv
 from gridveil.errors import PrivacyError, ReleaseError, StudyError
 from gridveil.nlp import ipopt, opf, problem
 from gridveil.privacy.noise import SeededNoise
+from gridveil.process.hand import Hand
 from gridveil.publish.pipeline import release
 from gridveil.repair.workshop import Workshop
 from gridveil.study import many
@@ -61,12 +62,12 @@ def test_several_processes_make_the_same() -> None:
 def test_who_stops_listening_ends_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = []
 
-    class Watched(many._Hand):
-        def __enter__(self) -> many._Hand:
+    class Watched(Hand):
+        def __enter__(self) -> Hand:
             begun.append(self)
             return super().__enter__()
 
-    monkeypatch.setattr(many, "_Hand", Watched)
+    monkeypatch.setattr(many, "Hand", Watched)
     draws = gv.release_many(gv.seal("case5_pjm"), PLANS[0], range(1000), workers=2)
     assert next(draws).certified
     draws.close()  # type: ignore[attr-defined]

@@ -236,3 +236,17 @@ def test_same_run_same_result() -> None:
     one, two = gv.solve_opf("case57"), gv.solve_opf("case57")
     assert one.cost == two.cost
     assert np.array_equal(one.point.va, two.point.va)
+
+
+def test_one_pattern_serves_all_worlds_that_cost_the_same() -> None:
+    network = gv.load("case14_ieee")
+    model = gv.opf_model(network)
+    plan = gv.Plan(1.0, 0.3, 0.01, protect="lines,ratings,loads,limits")
+    for draw in gv.release_many(gv.seal(network), plan, seeds=range(3)):
+        assert draw.network is not None and draw.network.grid is not network.grid
+        shared, own = gv.solve_opf(draw.network, model=model), gv.solve_opf(draw.network)
+        assert shared.cost == pytest.approx(own.cost, rel=1e-9)
+    costly = replace(network.grid, cost_p=network.grid.cost_p.over(2.0))
+    for other in (gv.Network(costly, network.lines), gv.load("case5_pjm")):
+        with pytest.raises(gv.GridError, match="the model was built for another network, or one with other costs"):
+            gv.solve_opf(other, model=model)

@@ -19,13 +19,13 @@ from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.sensitivity import cost_gradient
 from gridveil.nlp.solver import SolverOptions
 from gridveil.privacy.noise import SeededNoise
+from gridveil.process.messages import receive, send
 from gridveil.repair import bench, child
 from gridveil.repair import repair as mend
 from gridveil.repair.bounds import parameter_box, parameter_columns
 from gridveil.repair.certify import bounds_check
 from gridveil.repair.cost_slopes import cuts, slopes
 from gridveil.repair.estimate import Solved, estimate, log_slopes, mean_slopes, surcharges
-from gridveil.repair.messages import receive, send
 from gridveil.repair.projection import Aim, Cut, _bounds, projection
 from gridveil.repair.promise import Promise, Verdict
 from gridveil.repair.shrinkage import shrink_lines

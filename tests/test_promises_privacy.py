@@ -19,7 +19,7 @@ from gridveil.errors import BudgetExceeded, LedgerError, PrivacyError, ReleaseEr
 from gridveil.grid import LineKind, LineParameters, Network, line_levels_kv
 from gridveil.grid.profile import Profile, base_profile
 from gridveil.privacy import chain
-from gridveil.privacy.composition import Accounts, Assets, Charge, Within, accounts, reaches
+from gridveil.privacy.composition import Accounts, Assets, Charge, Within, accounts
 from gridveil.privacy.history import left_over
 from gridveil.privacy.keeping import backup, restore
 from gridveil.privacy.keyfile import KeyFile
@@ -67,7 +67,7 @@ def test_accounts_by_hand() -> None:
 
 def test_a_limit_may_be_reached_but_not_exceeded() -> None:
     def made(spent: list[float], limit: list[float]) -> Accounts:
-        return Accounts(("a", "b"), np.array(spent), np.array(limit), ())
+        return Accounts(("a", "b"), ("", ""), np.array(spent), np.array(limit), ())
 
     assert not made([1.0, 2.0], [1.0, 2.0]).exceeded and not made([1.0, 0.1 + 0.2], [1.0, 0.3]).exceeded
     assert made([1.0, 2.0], [1.0, 1.999]).exceeded
@@ -83,7 +83,8 @@ def test_a_limit_may_be_reached_but_not_exceeded() -> None:
 def test_reaches_are_the_largest_of_their_unit(rows: list[tuple[str, float, str]]) -> None:
     unit_of = {"p": "u", "q": "v", "r": "u"}
     made = [Charge(1.0, alpha, unit_of[name], name) for _, alpha, name in rows]
-    found = reaches(made)
+    network = Assets("", ("a",))
+    found = accounts(network, [(network, charge) for charge in made], []).within
     assert {one.mechanism for one in found} == {one.mechanism for one in made}
     for one in found:
         assert one.alpha == max(charge.alpha for charge in made if charge.unit == one.unit)
@@ -96,11 +97,16 @@ def test_what_is_left_over_is_counted() -> None:
         reach_words([Within("log", 0.2, "relative"), Within("x", 0.2, "relative"), Within("y", 3.0, "z")])
         == "0.2 (relative) and 3 (z)"
     )
-    before = Accounts(("a", "b"), np.array([1.0, 4.0]), np.array([9.0, 5.0]), ())
-    after = Accounts(("a", "b"), np.array([3.0, 5.5]), np.array([9.0, 5.0]), (Within("log", 0.2, "relative"),))
+    before = Accounts(("a", "b"), ("", ""), np.array([1.0, 4.0]), np.array([9.0, 5.0]), ())
+    after = Accounts(
+        ("a", "b"), ("", ""), np.array([3.0, 5.5]), np.array([9.0, 5.0]), (Within("log", 0.2, "relative"),)
+    )
     assert "would cost 1.5; this network has spent 4 of its limit 5, counted for changes up to 0.2 (rel" in refusal(
         before, after
     )
+    assert "of its limit 5 (loads), counted" in refusal(before, replace(after, groups=("lines", "loads")))
+    each = Within("joint", 0.1, "relative", {"lines": 0.3, "ratings": 0.1, "loads": 0.3})
+    assert reach_words([each]) == "0.3 of lines and loads, 0.1 of ratings (relative)"
 
 
 # ---- a preview ----
@@ -159,8 +165,16 @@ def test_doubling_is_asked_about(tmp_path: Path) -> None:
 
 def test_charges_of_a_plan() -> None:
     plan = gv.Plan(2.0, 0.1, 0.01, cost_share=0.25, cost_sensitivity=0.01)
-    assert charges(plan, 1.5) == [Charge(1.5, 0.1, "relative", "log"), Charge(0.5, 0.01, "surcharge", "cost")]
-    assert charges(replace(plan, cost="derived"), 2.0) == [Charge(2.0, 0.1, "relative", "log")]
+    lines = Charge(1.5, 0.1, "relative", "log", {"lines": 0.1})
+    assert charges(plan, 1.5) == [lines, Charge(0.5, 0.01, "surcharge", "cost", {"lines": 0.01})]
+    assert charges(replace(plan, cost="derived"), 2.0) == [lines._replace(loss=2.0)]
+    each = gv.Plan(1.0, 0.3, 0.01, protect="all", alphas={"ratings": 0.1}, cost="derived", totals="derived")
+    groups = {"lines": 0.3, "ratings": 0.1, "loads": 0.3, "limits": 0.3, "costs": 0.3}
+    whole = 1 / (1 / 0.3 + 1 / 0.1)  # of a change of |z| alone, for who asks with ratings that move with it
+    (found,) = charges(each, 1.0)
+    assert found._replace(otherwise={}) == Charge(1.0, 0.1, "relative", "joint", groups)
+    assert found.otherwise == {"lines": pytest.approx(whole)}
+    assert gv.Plan(1.0, 0.1, 0.01, alphas={"lines": 0.2}).alpha == 0.2  # of lines alone there is one
 
 
 # ---- keeping ----
@@ -227,7 +241,8 @@ def test_entries_are_what_was_written(book: Ledger) -> None:
     entries = book.entries()
     assert [one.kind for one in entries] == ["limit", "network", "charge", "draw", "outcome", "limit"]
     assert [one.number for one in entries] == [1, 2, 3, 4, 5, 6]
-    assert entries[2].details == {"loss": 1.0, "alpha": 0.1, "unit": "relative", "mechanism": "log", "network": 2}
+    said = {"loss": 1.0, "alpha": 0.1, "unit": "relative", "mechanism": "log", "network": 2, "groups": {}}
+    assert entries[2].details == {**said, "way": "", "otherwise": {}}
     assert entries[4].details == {"charge": 3, "outcome": "failed", "reason": "why"}
     assert book.paper(entries[3]) == b"paper"
     assert all(len(one.time) == 25 and one.time.endswith("+00:00") for one in entries)

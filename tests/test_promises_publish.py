@@ -214,9 +214,9 @@ def test_conditions_of_a_release() -> None:
     first = "optimal dispatch cost, declared to 4 digits, without noise"
     plan = replace(PLAN, cost="declared")
     bare = ["ratings", "loads", "limits", "costs"]
-    assert conditions(plan, [COST]) == {"given": [first, dispatch], "bare": bare}
-    assert conditions(PLAN, []) == {"given": [dispatch], "bare": bare}
-    nothing = {"given": [], "bare": bare}
+    assert conditions(plan, [COST]) == {"given": [first, dispatch], "bare": bare, "classes": False}
+    assert conditions(PLAN, []) == {"given": [dispatch], "bare": bare, "classes": False}
+    nothing = {"given": [], "bare": bare, "classes": False}
     assert conditions(replace(PLAN, unattended=True), []) == conditions(replace(PLAN, cost="derived"), []) == nothing
     assert conditions(replace(PLAN, cost="derived", protect="loads,lines"), [])["bare"] == [
         "ratings",
@@ -311,7 +311,9 @@ def test_small_words() -> None:
     assert "step 7 of" in file_notes(private=True, step=7)[1]
     assert [note.startswith("RESEARCH") for note in file_notes(private=False, step=None)] == [False, True]
     assert "bus names kept" in scrubbed(names_kept=True)[0] and "kept" not in scrubbed(names_kept=False)[0]
-    assert distances([(0.1, "relative"), (0.1, "relative"), (2.0, "surcharge")]).count(" and 2 change of") == 1
+    assert (
+        distances([(0.1, "relative", {}), (0.1, "relative", {}), (2.0, "surcharge", {})]).count(" and 2 change of") == 1
+    )
 
 
 def test_formats_name_their_readers() -> None:
@@ -321,7 +323,7 @@ def test_formats_name_their_readers() -> None:
         return str(found.value)
 
     assert "ask the publisher to write it again" in answer('{"format": "gridveil-release-4"}')
-    assert "install the newest" in answer('{"format": "gridveil-release-8"}')
+    assert "install the newest" in answer('{"format": "gridveil-release-9"}')
     made = '{"format": "gridveil-release-12", "software": {"gridveil": "1.2.3"}}'
     assert "GridVeil 1.2.3 wrote it" in answer(made)
     assert "ask the publisher" in answer(made.replace("release-12", "release-3"))

@@ -18,8 +18,8 @@ from gridveil.errors import ReleaseError, ReportError
 from gridveil.publish.pipeline import release
 from gridveil.publish.release import Release
 from gridveil.repair.workshop import Workshop
-from gridveil.report.layout import layout, place_buses
-from gridveil.report.loading_map import CLASSES, EDGES, loading, loading_class, loading_map
+from gridveil.report.maps.layout import layout, place_buses
+from gridveil.report.maps.loading_map import CLASSES, EDGES, loading, loading_class, loading_map
 from gridveil.report.public import public_report
 from gridveil.report.words import budget
 from gridveil.sealed.split import split

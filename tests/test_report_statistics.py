@@ -10,15 +10,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gridveil.report import effort, fidelity, harm
-from gridveil.report.change_map import CLASSES, COLOURS, EDGES, change_class, change_maps
-from gridveil.report.chart import LOOKS
-from gridveil.report.published import laplace_feasible, nesta_name, release_seconds
-from gridveil.report.sections import SECTIONS, methods, section
-from gridveil.report.series import interval, ordered
-from gridveil.report.statistics import Mean, Results, box_of, geometric_of, grouped, mean_of, natural, share_of
-from gridveil.report.words import number
+from gridveil.charts.chart import LOOKS, Chart, Panel, Section
+from gridveil.charts.numbers import number
+from gridveil.charts.results import Results, grouped, natural
+from gridveil.charts.series import interval, mean_series, ordered
+from gridveil.charts.statistics import (
+    FEW,
+    Mean,
+    box_of,
+    geometric_of,
+    mean_of,
+    percent_of,
+    points_of,
+    share_of,
+    size_of,
+)
+from gridveil.report.maps.change_map import CLASSES, COLOURS, EDGES, change_class, change_maps
 from gridveil.study.catalogue import STUDIES
+from gridveil.study.published import laplace_feasible, nesta_name, release_seconds
+from gridveil.study.questions import attacks, costs, feasibility, runtimes
+from gridveil.study.sections import measured, methods, read_studies, section
 
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40)
 
@@ -33,7 +44,10 @@ def test_geometric_means_survive_single_draws_far_out() -> None:
     assert stat is not None
     assert stat.mean == pytest.approx(2.0)
     assert 0 < stat.low < 2.0 < stat.high
-    assert stat.low * stat.high == pytest.approx(4.0)
+    assert (stat.low, stat.high) == pytest.approx((1.0, 4.0))  # of three draws the smallest and the largest
+    five = geometric_of([1.0, 4.0, 2.0, 0.5, 8.0])
+    assert five is not None and 0 < five.low < 0.7 and five.high > 6
+    assert five.low * five.high == pytest.approx(4.0)
     one = geometric_of([3.0])
     assert one is not None
     assert one.mean == pytest.approx(3.0)
@@ -49,12 +63,83 @@ def test_a_mean_lies_in_its_interval(values: list[float]) -> None:
     assert stat.mean == pytest.approx(np.mean(values), abs=1e-6)
 
 
+bounded = st.lists(st.floats(0, 100), min_size=1, max_size=30)
+
+
+@given(bounded)
+def test_intervals_stay_where_their_measure_does(values: list[float]) -> None:
+    """A share of a whole is within 0 and 100, a size is not negative, a difference of shares within ±100."""
+    for stat, least, most in ((percent_of, 0, 100), (size_of, 0, np.inf), (points_of, -100, 100)):
+        found = stat(values)
+        assert found is not None
+        assert least - 1e-9 <= found.low <= found.mean <= found.high <= most + 1e-9
+
+
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=30))
+def test_intervals_of_ratios_are_positive(values: list[float]) -> None:
+    stat = geometric_of(values)
+    assert stat is not None
+    assert 0 < stat.low * (1 - 1e-9) <= stat.mean * (1 + 1e-9) <= stat.high * (1 + 2e-9)
+
+
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=8))
+def test_few_draws_have_a_range_and_no_interval(values: list[float]) -> None:
+    stat = points_of(values)
+    assert stat is not None
+    assert stat.is_range == (len(values) < FEW)
+    if stat.is_range:
+        assert (stat.low, stat.high) == (min(values), max(values))
+    words = interval(stat)
+    assert ("one draw" in words) == (len(values) == 1)
+    assert (f"n = {len(values)}: " in words) == (1 < len(values) < FEW)
+
+
+def test_two_draws_far_apart_claim_nothing_impossible() -> None:
+    """Student's interval of these two reaches from −526 to 616 points of load."""
+    words = interval(points_of([0.0, 89.8]), unit=" points")
+    assert words == "44.9 points (n = 2: 0 … 89.8)"
+
+
+def test_figures_say_how_many_draws_are_behind_a_mark() -> None:
+    two, nine = mean_of([1.0, 2.0]), mean_of([float(i) for i in range(9)])
+
+    def drawn(*stats: Mean | None) -> str:
+        series = mean_series("log", "log", "points", [(str(i), stat) for i, stat in enumerate(stats)])
+        return Chart("", "", (Panel("", (series,), "", ""),), 1).draws()
+
+    assert drawn(nine, nine) == "n = 9 for every mark."
+    assert drawn(two, nine) == "n = 2 to 9 by mark. Whiskers of fewer than five draws are their smallest and largest."
+
+
+def all_panels(made: Section) -> list[Panel]:
+    return [panel for chart in (made.answer, *made.charts) if chart is not None for panel in chart.panels]
+
+
+def test_axes_begin_where_their_measure_does(tmp_path: Path) -> None:
+    """Shares at 0, sizes of errors at 0, ratios on a logarithmic scale."""
+    from tests.fake_results import fill
+
+    for study in STUDIES.values():
+        fill(tmp_path, study, study.cases[:1], draws=1)
+    for name, results in read_studies(tmp_path).items():
+        for panel in all_panels(section(name, results)):
+            label = panel.y_label
+            if label.startswith(("AC-feasible", "broken", "load ", "similarity")) or panel.title in (
+                "Attack similarity", "Load restored",
+            ):  # fmt: skip
+                assert panel.y_range == (0, 104), (name, panel.title)
+            elif "time /" in label or label == "×":
+                assert (panel.y_log and panel.reference == 1.0) or label == "time / AC-OPF", (name, panel.title)
+            elif "error" in panel.title.lower() or "error" in label:
+                assert panel.y_zero, (name, panel.title)
+
+
 def test_a_mean_of_known_draws() -> None:
     """Student's t with four degrees of freedom: 2.776445."""
     stat = mean_of([1.0, 2.0, 3.0, 4.0, 5.0])
     assert stat is not None
     half = 2.776445 * np.sqrt(2.5 / 5)
-    assert stat == pytest.approx((3.0, np.sqrt(2.5), 3 - half, 3 + half, 5), abs=1e-5)
+    assert stat == pytest.approx((3.0, np.sqrt(2.5), 3 - half, 3 + half, 5, False), abs=1e-5)
     assert mean_of([]) is None
     assert interval(mean_of([2.0])) == "2 (one draw)"
 
@@ -131,12 +216,12 @@ def test_the_papers_numbers() -> None:
 def test_cost_bars_are_means_of_feasible_draws() -> None:
     base = {"case": "c", "mechanism": "log", "alpha": 0.1, "beta": 0.01}
     results = rows(*({**base, "feasible": v is not None, "cost": v, "difference_pct": v} for v in (1.0, 3.0, None)))
-    bars, boxes = fidelity.costs(results).charts
+    bars, boxes = costs.section(results).charts
     (one,) = bars.panels[0].series
     assert (one.x, one.y) == (("0.1",), (2.0,))
     assert (*one.low, *one.high) == pytest.approx((2 - np.sqrt(2), 2 + np.sqrt(2)))
     assert boxes.panels[0].series[0].boxes[0].median == 2.0
-    assert fidelity.costs(results).sheets[0].rows == (("c", "log", "0.1", "0.01", "2 ± 1.41", "2", "3", "1", "3", "0"),)
+    assert costs.section(results).sheets[0].rows == (("c", "log", "0.1", "0.01", "2 ± 1.41", "2", "3", "1", "3", "0"),)
 
 
 def test_an_uncertified_release_is_not_feasible() -> None:
@@ -146,7 +231,7 @@ def test_an_uncertified_release_is_not_feasible() -> None:
         {**base, "mechanism": "log", "feasible": True, "certified": False},
         {**base, "mechanism": "laplace", "feasible": True, "certified": None},
     )
-    section_ = fidelity.feasibility(results)
+    section_ = feasibility.section(results)
     assert [(one.name, one.y) for one in section_.charts[0].panels[0].series] == [
         ("bare Laplace noise", (100.0,)), ("bare Laplace noise, as published", (61.0,)), ("log", (50.0,)),
     ]  # fmt: skip
@@ -172,7 +257,7 @@ def test_marginal_harm_is_paired_by_draw() -> None:
                 }
             )
     results = Results(tuple({"status": "ok", "draw": 0, **one} for one in records), ())
-    harm_sheet = harm.attacks(results).sheets[0]
+    harm_sheet = attacks.section(results).sheets[0]
     assert harm_sheet.rows[0][:4] == ("c", "log", "0.1", "literal")
     assert harm_sheet.rows[0][4].startswith("15 (")
     assert harm_sheet.rows[0][5:] == ("2", "0")
@@ -181,7 +266,7 @@ def test_marginal_harm_is_paired_by_draw() -> None:
 def test_time_ratios_are_within_tasks() -> None:
     base = {"case": "case14_ieee", "mechanism": "log", "alpha": 0.1, "release_seconds": 1.0, "path": "as drawn"}
     results = rows({**base, "opf_seconds": 1.0, "seconds": 2.0}, {**base, "opf_seconds": 10.0, "seconds": 40.0})
-    ratio, seconds = effort.runtimes(results).charts
+    ratio, seconds = runtimes.section(results).charts
     assert list(ratio.panels[0].series[0].y) == pytest.approx([8**0.5])
     assert [(one.name, one.y) for one in seconds.panels[0].series] == [
         ("log", (21.0,)),
@@ -208,19 +293,20 @@ def test_a_map_shows_the_relative_change_of_impedance() -> None:
 
 
 def test_every_study_has_a_section_and_known_looks(tmp_path: Path) -> None:
-    from gridveil.report.sections import read_studies
     from tests.fake_results import fill
 
-    assert set(SECTIONS) == set(STUDIES)
     for study in STUDIES.values():
         fill(tmp_path, study)
     for name, results in read_studies(tmp_path).items():
         made = section(name, results)
-        assert made.charts and made.sheets, name
-        for chart in made.charts:
+        assert made.answer is not None and made.found and made.sheets, name
+        for chart in (made.answer, *made.charts):
             assert chart.panels and {one.look for panel in chart.panels for one in panel.series} <= set(LOOKS)
         assert all(len(row) == len(sheet.header) for sheet in made.sheets for row in sheet.rows)
         assert any(row[-1] == "1" for sheet in made.sheets for row in sheet.rows), name  # the failed task is counted
+        assert STUDIES[name].question.endswith("?"), name
+        said = measured(STUDIES[name], results)
+        assert "1 failed and is in no figure" in said and "SolveError" in said and "2 draws" in said
         words = methods(STUDIES[name], results, tmp_path)
         assert all(case in words for case in results.values("case"))
         assert "1 failed" in words and f"version {STUDIES[name].version}" in words

@@ -30,7 +30,7 @@ from gridveil.privacy import noise as noise_module
 from gridveil.privacy.composition import Charge
 from gridveil.privacy.ledger import Ledger
 from gridveil.publish import bundle
-from gridveil.publish.elements import corridor_buses, identities
+from gridveil.publish.elements import assets, corridor_buses, identities
 from gridveil.publish.pipeline import release
 from gridveil.publish.preview import preview
 from gridveil.publish.same_as import read_same_as
@@ -566,24 +566,59 @@ def test_renumbered_buses_are_known_by_their_names(tmp_path: Path) -> None:
 
 
 def test_show_lists_every_kind_of_element_that_was_charged(tmp_path: Path) -> None:
-    """Corridors always; loads and plants once a joint release was charged to them, by the groups they have."""
+    """Corridors always; loads and plants once a joint release was charged to them, by the groups that it protected."""
     book, where = Ledger.init(tmp_path / "l.db", 10.0), ["--ledger", str(tmp_path / "l.db")]
-    structure = structure_of(gv.load("case14").grid)
-    book.charge(book.assets("case14_ieee", identities(structure)), Charge(1.0, 0.1, "relative", "log"))
+    structure, name = structure_of(gv.load("case14").grid), "case14_ieee"
+
+    def charge(loss: float, alphas: dict[Group, float], mechanism: str = "joint") -> None:
+        one = Charge(loss, min(alphas.values()), "relative", mechanism, {str(key): alphas[key] for key in alphas})
+        book.charge(assets(book, name, structure, None, Protection(alphas)), one)
+
+    def shown() -> Any:
+        return json.loads(runner.invoke(app, ["ledger", "show", "case14", *where, "--json"]).stdout)
+
+    charge(1.0, {Group.LINES: 0.1}, "log")
     before = runner.invoke(app, ["ledger", "show", "case14", *where]).stdout
     assert "plant" not in before and "1–2" in before
-    loads = Protection({Group.LOADS: 0.3, Group.LINES: 0.3})
-    book.charge(book.assets("case14_ieee", identities(structure, None, loads)), Charge(0.5, 0.1, "relative", "joint"))
-    shown = json.loads(runner.invoke(app, ["ledger", "show", "case14", *where, "--json"]).stdout)["nearest"]
-    assert {"load": 2, "spent": 0.5, "limit": 10.0} in shown
-    assert {"corridor": [1, 2], "spent": 1.5, "limit": 10.0} in shown
-    assert not any("plant" in one for one in shown)
-    both = identities(structure, None, Protection({Group.LIMITS: 0.3, Group.COSTS: 0.3}))
-    book.charge(book.assets("case14_ieee", both), Charge(0.25, 0.1, "relative", "joint"))
+    charge(0.5, {Group.LOADS: 0.2, Group.LINES: 0.2})
+    near = shown()["nearest"]
+    assert {"load": 2, "spent": 0.5, "limit": 10.0, "groups": {"loads": 0.5}} in near
+    assert {"corridor": [1, 2], "spent": 2.5, "limit": 10.0, "groups": {"lines": 2.5}} in near  # 1 at half of 20 %
+    assert not any("plant" in one for one in near)
+    charge(0.25, {Group.LIMITS: 0.3, Group.COSTS: 0.3})
     text = runner.invoke(app, ["ledger", "show", "case14", *where]).stdout
     assert "plants: limits of units, generation costs" in " ".join(text.split())
     assert "0.25" in text
-    wide = book.assets("case14_ieee", identities(structure))
-    book.charge(wide, Charge(0.1, 0.2, "relative", "log"))  # all are counted up to the larger change, loads too
-    shown = json.loads(runner.invoke(app, ["ledger", "show", "case14", *where, "--json"]).stdout)["nearest"]
-    assert {"load": 2, "spent": 1.0, "limit": 10.0} in shown
+    charge(0.1, {Group.LINES: 0.6, Group.RATINGS: 0.1}, "joint")  # loads are counted as before: theirs is no larger α
+    near = shown()["nearest"]
+    assert {"load": 2, "spent": 0.5, "limit": 10.0, "groups": {"loads": 0.5}} in near
+    corridor = next(one for one in near if one.get("corridor") == [1, 2])
+    assert corridor["groups"] == pytest.approx({"lines": 6 + 1.5 + 0.1, "ratings": 0.1})
+    joint = next(one for one in shown()["counted_within"] if one["mechanism"] == "joint")
+    assert (joint["alpha"], joint["groups"]["lines"], joint["groups"]["ratings"]) == (0.1, 0.6, 0.1)
+    text = " ".join(runner.invoke(app, ["ledger", "show", "case14", *where], terminal_width=160).stdout.split())
+    assert "a change of several groups counts in parts" in text
+    whole = " ".join(runner.invoke(app, ["ledger", "show", *where]).stdout.replace("│", " ").split())
+    assert "0.6 of lines" in whole and "0.1 of ratings" in whole
+
+
+def test_a_limit_of_a_case_is_one_for_all_its_elements(tmp_path: Path) -> None:
+    """Loads and plants too; and one that an earlier version set is that of every group of its lines."""
+    where = ["--ledger", str(tmp_path / "l.db")]
+    book, structure = Ledger.init(tmp_path / "l.db", 10.0), structure_of(gv.load("case14").grid)
+    book.set_limit(book.assets("case14_ieee", identities(structure)), 4.0)  # as it did
+    found = book.accounts(assets(book, "case14_ieee", structure))
+    by_group = dict(zip(found.groups, found.limit.tolist(), strict=True))
+    assert by_group == {"lines": 4.0, "ratings": 4.0, "loads": 10.0, "limits": 10.0, "costs": 10.0}
+    assert runner.invoke(app, ["ledger", "set-limit", "case14", "3", *where]).exit_code == 0
+    assert set(book.accounts(assets(book, "case14_ieee", structure)).limit.tolist()) == {3.0}
+
+
+def test_a_dry_run_says_where_large_elements_are_seen(tmp_path: Path) -> None:
+    """Private totals protect large loads and plants less: `exposure` shows by how much, and a dry run names it."""
+    asked = ["release", "case5", "--dry-run", "--epsilon", "1", "--alpha", "30%", "--beta", "1%", "--ledger"]
+    asked += [str(tmp_path / "l.db"), "--protect"]
+    said = [
+        " ".join(runner.invoke(app, [*asked, some]).stdout.replace("│", " ").split()) for some in ("loads", "ratings")
+    ]
+    assert "gridveil exposure case5 --protect loads" in said[0] and "gridveil exposure" not in said[1]

@@ -39,7 +39,7 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 """
 """The repair process up to its closed doors: behind them nothing can be loaded any more."""
 PRINTING = {"typer", "click", "shellingham", "annotated_doc", "typing_extensions", "colorama"}
-RICH = {"rich", "markdown_it", "mdurl", "pygments"}
+RICH = {"rich", "markdown_it", "mdurl", "pygments", "attr"}  # it looks whether attrs is there
 NUMBERS = {"numpy", "msgspec", "typing_extensions"}
 SAMPLER = {"opendp", "deprecated", "wrapt"}
 
@@ -94,7 +94,7 @@ def test_the_help_of_every_command() -> None:
         "status",
         "wall",
     }
-    assert len(found.ours) <= 48
+    assert len(found.ours) <= len(COMMANDS) + 30  # a file for each command, and what they share
 
 
 @pytest.mark.parametrize("command", ["release", "verify", "ledger"])
@@ -107,10 +107,10 @@ def test_a_release_and_its_verification(tmp_path: Path) -> None:
     """No SciPy, no other solver, no template, no validator; a stranger who verifies has neither ledger nor noise."""
     place = tmp_path / "out"
     release = after(["release", "case5_pjm", "--ledger", str(tmp_path / "ledger"), "--out", str(place)])
-    assert release.packages <= PRINTING | RICH - {"markdown_it", "pygments"} | NUMBERS | SAMPLER
+    assert release.packages <= PRINTING | (RICH - {"markdown_it", "pygments"}) | NUMBERS | SAMPLER
     assert not rooms(release.ours) & {"api", "attacks", "check", "conic", "report", "study"}
     verify = after(["verify", str(place)])
-    assert verify.packages <= PRINTING | RICH - {"markdown_it", "pygments"} | NUMBERS
+    assert verify.packages <= PRINTING | (RICH - {"markdown_it", "pygments"}) | NUMBERS
     assert not rooms(verify.ours) & {"api", "attacks", "conic", "sealed", "study"}
     assert {name for name in verify.ours if "privacy" in name} == {"gridveil.privacy", "gridveil.privacy.signature"}
     quick = after(["verify", "--quick", str(place)])
@@ -120,12 +120,12 @@ def test_a_release_and_its_verification(tmp_path: Path) -> None:
 def test_the_repair_process() -> None:
     found = loaded(CHILD)
     assert found.packages <= NUMBERS
-    assert rooms(found.ours) <= {"arrays", "errors", "grid", "nlp", "process", "repair", "status", "wall"}
+    assert rooms(found.ours) <= {"arrays", "errors", "grid", "nlp", "process", "repair", "shown", "status", "wall"}
 
 
 def test_a_solve() -> None:
     found = after(["opf", "case5_pjm"])
-    assert found.packages <= PRINTING | RICH - {"markdown_it", "pygments"} | {"numpy"}
+    assert found.packages <= PRINTING | (RICH - {"markdown_it", "pygments"}) | {"numpy"}
 
 
 def test_suggestions_know_commands_that_are_not_loaded() -> None:

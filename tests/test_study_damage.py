@@ -20,9 +20,9 @@ from pyarrow import parquet
 
 from gridveil.cli.main import app
 from gridveil.errors import GridVeilError, StudyError
-from gridveil.report.sections import read_studies, section
 from gridveil.study.catalogue import STUDIES
 from gridveil.study.declare import Task
+from gridveil.study.sections import read_studies, section
 from gridveil.study.store import Store, read_results
 from tests.fake_results import fill
 from tests.studies import COUNT

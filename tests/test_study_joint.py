@@ -9,7 +9,8 @@ import pytest
 import gridveil as gv
 from gridveil.publish.plan import Plan
 from gridveil.study.declare import Settings
-from gridveil.study.joint import COLUMNS, JOINT, joint_plan, measured
+from gridveil.study.measured import COLUMNS, measured
+from gridveil.study.questions.joint import STUDY, joint_plan
 from gridveil.wall.protection import Group
 
 SETTINGS: Settings = {"groups": "LRDGC", "alpha": 0.3, "room": 0.001, "source": "private"}
@@ -17,7 +18,7 @@ SETTINGS: Settings = {"groups": "LRDGC", "alpha": 0.3, "room": 0.001, "source": 
 
 def test_a_draw_fills_every_column_and_is_the_same_again() -> None:
     network = gv.load("case14")
-    (row,) = JOINT.work(network, SETTINGS, 7)
+    (row,) = STUDY.work(network, SETTINGS, 7)
     assert list(row) == list(COLUMNS)
     assert row["certified"]
     assert [name for name, value in row.items() if value is None] == ["why"]

@@ -7,13 +7,32 @@ from traceback import extract_tb
 
 
 class GridVeilError(Exception):
-    """Root of everything this package raises on purpose."""
+    """Root of everything this package raises on purpose: a sentence that says what, where, and what to do.
+
+    Examples:
+        >>> try:
+        ...     gv.load("nowhere.m")
+        ... except gv.GridVeilError as error:
+        ...     print(type(error).__name__)
+        CaseFileError
+    """
 
 
 class CaseFileError(GridVeilError):
     """A case file cannot be read as a network.
 
-    Carries the file, the 1-based line where it is known, what is wrong and what to do about it.
+    Attributes:
+        path: The file.
+        line: The line, counted from 1, where it is known.
+        problem: What is wrong.
+        advice: What to do about it.
+
+    Examples:
+        >>> try:
+        ...     gv.load("nowhere.m")
+        ... except gv.CaseFileError as error:
+        ...     print(error.path.name, error.line)
+        nowhere.m None
     """
 
     def __init__(self, path: Path | str, line: int | None, problem: str, advice: str) -> None:
@@ -26,7 +45,13 @@ class CaseFileError(GridVeilError):
 
 
 class GridError(GridVeilError):
-    """Arrays that do not form a network, or that do not fit the network they are used with."""
+    """Arrays that do not form a network, or that do not fit the network they are used with.
+
+    Examples:
+        >>> gv.make_profile("case14_ieee", 0)
+        Traceback (most recent call last):
+        gridveil.errors.GridError: a profile of 0 steps is empty; choose 1 or more
+    """
 
 
 class SolveError(GridVeilError):
@@ -34,6 +59,14 @@ class SolveError(GridVeilError):
 
     An infeasible problem is data (`Solution.status`); it becomes this error only when someone calls
     `Solution.require()`.
+
+    Attributes:
+        status: How the solve ended, or what is wrong with the options.
+
+    Examples:
+        >>> gv.SolverOptions(tolerance=2)
+        Traceback (most recent call last):
+        gridveil.errors.SolveError: the tolerance must lie between 0 and 1
     """
 
     def __init__(self, status: str, message: str) -> None:
@@ -42,7 +75,13 @@ class SolveError(GridVeilError):
 
 
 class PrivacyError(GridVeilError):
-    """Something about privacy is not as it must be; nothing was drawn."""
+    """Something about privacy is not as it must be; nothing was drawn.
+
+    Examples:
+        >>> gv.Plan(epsilon=-1, alpha="10%", beta="1%")
+        Traceback (most recent call last):
+        gridveil.errors.PrivacyError: epsilon must be a positive, finite number
+    """
 
 
 class BudgetExceeded(PrivacyError):
@@ -58,7 +97,13 @@ class WallBreach(PrivacyError):
 
 
 class ReleaseError(GridVeilError):
-    """A release was not made."""
+    """A release was not made, or a bundle cannot be read.
+
+    Examples:
+        >>> gv.Plan(epsilon=1, alpha="10%", beta=2)
+        Traceback (most recent call last):
+        gridveil.errors.ReleaseError: beta = 2 would allow any cost; give a share below 1, such as 0.01 for 1 %
+    """
 
 
 class OtherFormat(ReleaseError):
@@ -86,7 +131,18 @@ class CertificateFailed(ReleaseError):
 
 
 class Spent(ReleaseError):
-    """A release failed after its charge: which entries of the ledger, what loss, and why in a word."""
+    """A release failed after its charge.
+
+    Attributes:
+        entries: Of the ledger.
+        loss: What is spent, though there is no release.
+        reason: Why, in a word.
+
+    Examples:
+        >>> error = gv.Spent("the disk is full", entries=(7,), loss=0.8, reason="writing")
+        >>> error.loss, isinstance(error, gv.ReleaseError)
+        (0.8, True)
+    """
 
     def __init__(self, message: str, entries: tuple[int, ...], loss: float, reason: str) -> None:
         self.entries = entries
@@ -96,7 +152,13 @@ class Spent(ReleaseError):
 
 
 class AttackError(GridVeilError):
-    """An attack that makes no sense: its budget, its attacker, or the network it is planned on."""
+    """An attack that makes no sense: its budget, its attacker, or the network it is planned on.
+
+    Examples:
+        >>> gv.attack("case14_ieee", attacker="released", count=1)
+        Traceback (most recent call last):
+        gridveil.errors.AttackError: the attacker 'released' has nothing to look at; give a released network
+    """
 
 
 class ReportError(GridVeilError):
@@ -104,7 +166,13 @@ class ReportError(GridVeilError):
 
 
 class StudyError(GridVeilError):
-    """A study cannot be run or read as asked; results that exist are never overwritten or mixed."""
+    """A study cannot be run or read as asked; results that exist are never overwritten or mixed.
+
+    Examples:
+        >>> gv.release_many(gv.seal("case14_ieee"), gv.Plan(1, 0.1, 0.01), workers=0)
+        Traceback (most recent call last):
+        gridveil.errors.StudyError: 0 workers cannot do anything; give 1 or more
+    """
 
 
 def unforeseen(error: BaseException) -> str:

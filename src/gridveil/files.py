@@ -41,6 +41,15 @@ def sync_directory(path: Path) -> None:
             os.close(handle)
 
 
+def sync_file(path: Path) -> None:
+    """Have a file that is written be on disk. Windows does that only for who may write into it."""
+    handle = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def by_umask(mode: int) -> int:
     """What the user's umask leaves of a mode."""
     mask = os.umask(0)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 _NAMES = (
     "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGXCPU", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGUSR1", "SIGUSR2",
-    "SIGIO", "SIGPWR", "SIGSTKFLT",
+    "SIGIO", "SIGPWR", "SIGSTKFLT", "SIGBREAK",
 )  # fmt: skip
 """All that end a process by default, but for those that nobody can hear (SIGKILL), that say that the process itself is
 broken (SIGABRT, SIGSEGV, ...), and the nameless real-time ones."""

@@ -6,7 +6,12 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """How a solve ended."""
+    """How a solve ended.
+
+    Examples:
+        >>> gv.solve_opf("case14_ieee").status is gv.Status.OPTIMAL
+        True
+    """
 
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"

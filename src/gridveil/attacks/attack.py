@@ -1,11 +1,4 @@
-"""An attack from beginning to end: lines are chosen on the attacker's network, the damage is what the real one suffers.
-
-    random         any k lines
-    real           the k largest active flows of the true network's AC-OPF
-    released       the same, on the released network
-    public         the same, without line data: every line at the mean of its voltage level (`attacks.flow`)
-    topology       the same, with a map and the total demand alone: the floor that no release can go below
-    interdiction   a search for the worst k lines, on the released network if there is one, else on the true one
+"""An attack from beginning to end: lines are chosen by an attacker, the damage is the real one's.
 
 *Load affected* is what cannot be served right after the attack, while no generator is yet above its output before it
 (loads and shunts may already be switched). *Load restored* is what can be served once all are dispatched anew.
@@ -13,32 +6,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from gridveil.arrays import IntArray, frozen
+from gridveil.attacks.attackers import ATTACKERS
 from gridveil.attacks.budget import lines_in_budget
-from gridveil.attacks.flow import by_flow, expected_dispatch, public_lines, topology_network
-from gridveil.attacks.interdiction import interdict
-from gridveil.attacks.names import ATTACKERS
+from gridveil.attacks.flow import by_flow, expected_dispatch, topology_network
+from gridveil.attacks.knowledge import Knowledge
 from gridveil.attacks.scores import similarity
 from gridveil.errors import AttackError
-from gridveil.grid import Network
+from gridveil.grid import Grid, Network
 from gridveil.nlp.restoration import Ending, Restoration, restore
 from gridveil.nlp.rules import Rules
 from gridveil.nlp.solver import SolverOptions
+from gridveil.shown import as_card
 
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """The outcome: lines by index, loads in MW; `similarity` is to the real flow attack of the same budget, `excess`
-    what of it is more than an attacker has who knows the topology alone.
+    """The outcome of an attack, by `gv.attack`. INTERNAL.
 
-    At most `bound_mw` could be restored; `status` says what `restored_mw` is (`nlp.restoration.Ending`).
+    Attributes:
+        attacker: Who chose the lines.
+        lines: The lines that were cut, counted from 0 in the order of the network.
+        load_mw: The load before the attack.
+        affected_mw: What cannot be served right after it.
+        restored_mw: What can be served once all generators are dispatched anew.
+        bound_mw: No restoration serves more.
+        status: What `restored_mw` is (`nlp.restoration.Ending`).
+        similarity: Share of the lines that the real flow attack of the same budget cuts too, in per cent.
+        excess: What of it is more than an attacker has who knows the topology alone, in points.
+        restoration: The state of the damaged network.
+        grid: The network that suffers.
+
+    Examples:
+        >>> found = gv.attack("case14_ieee", count=2)
+        >>> found.lines.tolist(), found.similarity
+        ([0, 1], 100.0)
     """
 
     attacker: str
@@ -51,6 +59,9 @@ class Attack:
     similarity: float
     excess: float
     restoration: Restoration
+    grid: Grid | None = None
+
+    _repr_html_ = as_card
 
     def __repr__(self) -> str:
         done = f"{self.restored_percent:.1f} % of the load restored ({self.status})"
@@ -62,12 +73,27 @@ class Attack:
 
 
 class Target:
-    """The real network under attack: its dispatch, and its restorations, each line set once."""
+    """The real network under attack: its dispatch, and its restorations, each line set once. INTERNAL.
+
+    Args:
+        network: The real network.
+        rules: `switchable` (loads and shunts can be switched, lines opened) or `literal` (the paper's model).
+        options: Of the solver.
+
+    Raises:
+        AttackError: There are no such rules.
+        SolveError: The network has no dispatch to attack.
+
+    Examples:
+        >>> target = gv.Target(gv.load("case14_ieee"))
+        >>> [gv.attack(target, count=k).restored_mw > 0 for k in (1, 2)]
+        [True, True]
+    """
 
     def __init__(self, network: Network, rules: Rules | str = Rules.SWITCHABLE, options: SolverOptions | None = None):
         self.network, self.rules, self.options = network, _rules(rules), options
         self.dispatch = expected_dispatch(network, options)
-        self.by_flow = by_flow(self.dispatch)
+        self.by_flow: IntArray = by_flow(self.dispatch)
         self._restored: dict[tuple[int, ...], Restoration] = {}
         self._affected: dict[tuple[int, ...], float] = {}
 
@@ -94,6 +120,10 @@ class Target:
             self._restored[key] = restore(self.network, np.array(key, dtype=np.int64), self.rules, self.options)
         return self._restored[key]
 
+    def like(self, network: Network) -> Target:
+        """Another network under attack, by the same rules."""
+        return Target(network, self.rules, self.options)
+
     @property
     def restorations(self) -> int:
         """How many were computed."""
@@ -112,59 +142,18 @@ class Target:
         return self._affected[key]
 
 
-class Knowledge(NamedTuple):
-    """What an attacker may use: the released network, else the real one's grid; line data as it has come to him."""
-
-    target: Target
-    released: Network | None
-    seed: int
-
-
-def _random(known: Knowledge, k: int) -> IntArray:
-    if known.seed < 0:
-        raise AttackError(f"a seed is a whole number from 0 on, not {known.seed}")
-    generator = np.random.default_rng(known.seed)
-    return generator.choice(known.target.network.grid.n_line, k, replace=False)
-
-
-def _real(known: Knowledge, k: int) -> IntArray:
-    return known.target.by_flow[:k]
-
-
-def _released(known: Knowledge, k: int) -> IntArray:
-    if known.released is None:
-        raise AttackError("the attacker 'released' has nothing to look at; give a released network")
-    return by_flow(expected_dispatch(known.released, known.target.options))[:k]
-
-
-def _public(known: Knowledge, k: int) -> IntArray:
-    grid = known.target.network.grid if known.released is None else known.released.grid
-    lines = public_lines(grid, None if known.released is None else known.released.lines)
-    return by_flow(expected_dispatch(Network(grid, lines), known.target.options))[:k]
-
-
-def _topology(known: Knowledge, k: int) -> IntArray:
-    return known.target.by_topology[:k]
-
-
-def _interdiction(known: Knowledge, k: int) -> IntArray:
-    target = known.target
-    seen = target if known.released is None else Target(known.released, target.rules, target.options)
-    return interdict(seen.network, k, seen.restore, seen.by_flow).lines
-
-
-_CHOOSE: dict[str, Callable[[Knowledge, int], IntArray]] = dict(
-    zip(ATTACKERS, (_random, _real, _released, _public, _topology, _interdiction), strict=True)
-)
-
-
 def choose_lines(target: Target, attacker: str, k: int, released: Network | None = None, seed: int = 0) -> IntArray:
     """The k lines, sorted, that an attacker cuts."""
-    if attacker not in _CHOOSE:
+    return cut_lines(Knowledge(target, released, seed), attacker, k)
+
+
+def cut_lines(known: Knowledge, attacker: str, k: int) -> IntArray:
+    """The same by who knows this; for several budgets and attackers, what they work out is shared."""
+    if attacker not in ATTACKERS:
         raise AttackError(f"there is no attacker '{attacker}'; choose one of {', '.join(ATTACKERS)}")
-    if released is not None:
-        check_same_lines(target.network, released)
-    return frozen(np.sort(_CHOOSE[attacker](Knowledge(target, released, seed), k)), np.int64)
+    if known.released is not None:
+        check_same_lines(known.target.network, known.released)
+    return frozen(np.sort(ATTACKERS[attacker].cut(known, k)), np.int64)
 
 
 def attack(
@@ -190,6 +179,7 @@ def attack(
         similarity=target.similarity(lines),
         excess=target.similarity(lines) - target.floor(k),
         restoration=done,
+        grid=target.network.grid,
     )
 
 

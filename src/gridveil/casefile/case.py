@@ -18,7 +18,22 @@ Extra: TypeAlias = FloatArray | Cell | str
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One case file as data. The column numbers are in `casefile.columns`."""
+    """One case file as data: the tables of a MATPOWER version-2 file, in its units and order, nothing interpreted.
+
+    Attributes:
+        name: Of the case.
+        base_mva: What 1 per unit is.
+        bus: The table of buses; the numbers of columns are in `casefile.columns`.
+        gen: Of generators.
+        branch: Of lines and transformers.
+        gencost: Of costs.
+        extras: Fields that are kept and not used, such as `bus_name`.
+        source: The file it came from.
+
+    Examples:
+        >>> gv.read_case("case14_ieee")
+        Case('case14_ieee': 14 bus, 5 gen, 20 branch rows)
+    """
 
     name: str
     base_mva: float

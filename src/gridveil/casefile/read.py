@@ -22,9 +22,24 @@ LARGEST_BASE = 1e9
 
 
 def read(path: Path | str) -> Case:
-    """Read a MATPOWER version-2 case file. Every fault is a `CaseFileError` with the line and what to do.
+    """Read a MATPOWER version-2 case file. A file of more than 512 MB is refused, unless GRIDVEIL_MAX_SIZE (in MB) in
+    the environment says otherwise.
 
-    A file of more than 512 MB is refused, unless GRIDVEIL_MAX_SIZE (in MB) in the environment says otherwise.
+    Args:
+        path: A `.m` file; it is read, never executed.
+
+    Returns:
+        Its tables.
+
+    Raises:
+        CaseFileError: With the line and what to do.
+
+    Examples:
+        >>> from tempfile import mkdtemp
+        >>> file = mkdtemp() + "/mine.m"
+        >>> gv.write(gv.read_case("case14_ieee"), file)
+        >>> len(gv.read(file).branch)
+        20
     """
     return _case(load(Path(path)))
 

@@ -15,7 +15,24 @@ from gridveil.files import write_whole
 
 
 def write(case: Case, path: Path | str, notes: tuple[str, ...] = ()) -> None:
-    """Write `case`, whole or not at all: the file appears under its name only when it is complete."""
+    """Write a case as a MATPOWER file, whole or not at all: it appears under its name only when it is complete.
+
+    Args:
+        case: What to write.
+        path: The `.m` file.
+        notes: Lines of comment at its top.
+
+    Raises:
+        CaseFileError: It cannot be written.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> file = Path(mkdtemp()) / "mine.m"
+        >>> gv.write(gv.read_case("case14_ieee"), file, notes=("my copy",))
+        >>> "my copy" in file.read_text()
+        True
+    """
     write_whole(Path(path), to_text(case, notes))
 
 

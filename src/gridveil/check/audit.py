@@ -11,6 +11,7 @@ key), that the noise was not chosen among several, or that the original is the o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import isclose
 from pathlib import Path
 
@@ -24,23 +25,23 @@ from gridveil.check.verdict import Verdict
 from gridveil.check.verify import Page, verify_contents
 from gridveil.errors import GridVeilError, LedgerError, ReleaseError, unforeseen
 from gridveil.privacy.chain import Entry
-from gridveil.privacy.composition import Assets, Charge
-from gridveil.privacy.history import History
+from gridveil.privacy.composition import Assets
+from gridveil.privacy.history import History, charge_of
 from gridveil.privacy.ledger import Ledger, Receipt
 from gridveil.publish.archive import Contents, read_bundle
 from gridveil.publish.describe import scrubbed
-from gridveil.publish.elements import SameAs, identities
+from gridveil.publish.elements import LINES_ALONE, SameAs, assets
 from gridveil.publish.kept import KeptDraw, recorded_plan
 from gridveil.publish.manifest import Manifest, invented_cost, protection_of, room, shape_public, totals_part
 from gridveil.publish.plan import Plan
-from gridveil.publish.record import earlier_conditions, spent_parts, total_spent
+from gridveil.publish.record import earlier_conditions, spent_parts, total_spent, within_records
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.shares import on_public_shares
 from gridveil.sealed.split import Sealed, split
 from gridveil.wall.codec import unpack
 from gridveil.wall.facts import Fact
-from gridveil.wall.mechanisms import COST, JOINT, TOTALS, place
-from gridveil.wall.protection import EVERYTHING, Group, Protection
+from gridveil.wall.mechanisms import COST, JOINT, TOTALS
+from gridveil.wall.protection import Group, Protection
 
 DRAWN = "drawn from this original"
 GOES_ON = "all that is needed for the rest"
@@ -83,10 +84,13 @@ def _answers(
     if len(charges) != len(record.privacy.ledger_entries) or not charges:
         yield Finding("charged as stated", False, "the ledger has no such entries")
         return
-    assets = ledger.assets(network.name, identities(network.structure, same_as, protection_of(record)))
-    yield from _charged(record, history, charges, assets, network)
-    everything = ledger.assets(network.name, identities(network.structure, same_as, EVERYTHING))
-    yield _totals(record, history, charges, assets, everything)
+    protection = protection_of(record) or LINES_ALONE
+    own = assets(ledger, network.name, network.structure, same_as, protection)
+    if "groups" not in charges[0].details:  # an earlier version counted assets as a whole, at the least α
+        own = replace(own, groups=())
+    yield from _charged(record, history, charges, own, network)
+    everything = assets(ledger, network.name, network.structure, same_as)
+    yield _totals(record, history, charges, own, everything)
     yield _ended(history, charges[0])
     kept, totals, answer = _drawn(ledger, history, charges)
     plan = recorded_plan(kept.plan)
@@ -108,9 +112,13 @@ def _charged(
     privacy, lines, cost = record.privacy, record.privacy.parts.lines, record.privacy.parts.cost
     parts = [(record.mechanism.name, lines), (TOTALS, totals_part(privacy.parts)), (COST, cost)]
     stated = [(one.loss, one.reach, one.unit, name) for name, one in parts if one is not None and one.asked]
-    same = [tuple(_charge(entry)) for entry in charges] == stated
+    same = [tuple(charge_of(entry))[:4] for entry in charges] == stated
+    alphas = (protection_of(record) or Protection({Group.LINES: lines.reach})).alpha
+    for entry in charges if "groups" in charges[0].details else ():
+        charge = charge_of(entry)
+        same &= charge.groups == (alphas if entry is charges[0] else dict.fromkeys(alphas, charge.alpha))
     yield Finding("charged as stated", same, f"entries {', '.join(str(entry.number) for entry in charges)}")
-    joint, charged = record.mechanism.name == JOINT, _charge(charges[0]).loss
+    joint, charged = record.mechanism.name == JOINT, charge_of(charges[0]).loss
     loss = lines.epsilon if joint else mechanism(record.mechanism.name).loss(network, lines.epsilon)
     yield Finding(
         "charged what the mechanism loses", isclose(loss, charged, rel_tol=1e-9), f"{charged:.6g} for {loss:.6g}"
@@ -122,11 +130,6 @@ def _charged(
     yield Finding(f"charged to the {whose} of this original", own, f"{len(assets.keys)} {many}")
 
 
-def _charge(entry: Entry) -> Charge:
-    said = entry.details
-    return Charge(said["loss"], said["alpha"], said["unit"], said["mechanism"])
-
-
 def _totals(
     record: Manifest, history: History, charges: Sequence[Entry], assets: Assets, everything: Assets
 ) -> Finding:
@@ -136,13 +139,11 @@ def _totals(
     wrong = []
     if not isclose(privacy.cumulative_loss or 0.0, total_spent(last, record.mechanism.name), rel_tol=1e-9):
         wrong.append("cumulative_loss")
-    if [(one.mechanism, one.alpha, one.unit) for one in privacy.cumulative_within or []] != sorted(
-        last.within, key=lambda one: place(one.mechanism)
-    ):
+    if privacy.cumulative_within != within_records(last.within):
         wrong.append("cumulative_within")
     if privacy.limit != last.limit:
         wrong.append("limit")
-    protection = protection_of(record) or Protection({Group.LINES: 1.0})
+    protection = protection_of(record) or LINES_ALONE
     if privacy.given_before != earlier_conditions(receipts, protection):
         wrong.append("given_before")
     answer = f"others by the ledger: {', '.join(wrong)}" if wrong else f"{last.cumulative:.6g} spent up to this release"
@@ -158,7 +159,7 @@ def _ended(history: History, charge: Entry) -> Finding:
 
 def _receipt(history: History, entry: Entry, assets: Assets, everything: Assets) -> Receipt:
     """What the ledger must have answered to a charge, by all that it had before."""
-    before, charge = History([one for one in history.entries if one.number < entry.number]), _charge(entry)
+    before, charge = History([one for one in history.entries if one.number < entry.number]), charge_of(entry)
     spent = before.accounts(assets, [charge])
     return Receipt(
         entry.number,

@@ -10,8 +10,10 @@ import numpy as np
 
 from gridveil.check.groups import (
     close,
+    counted_at,
     facts_of,
     foreign_protection,
+    foreign_reaches,
     foreign_totals,
     lowest_surcharge,
     moves_apart,
@@ -55,7 +57,7 @@ from gridveil.wall.facts import (
     private_surcharge,
 )
 from gridveil.wall.mechanisms import COST, JOINT, SURCHARGE, TOTAL, TOTALS, mechanism_words, place
-from gridveil.wall.protection import Group
+from gridveil.wall.protection import Group, Protection
 
 ASKED = {COST: SURCHARGE, TOTALS: TOTAL}
 """Units of what is asked for beside the draw."""
@@ -93,7 +95,7 @@ def _foreign_privacy(grid: Grid, record: Manifest) -> list[str]:
         faults.append("a date that no calendar has, before the first release or after today")
     faults += _foreign_parts(privacy, words.unit, words.name)
     if spent:
-        faults += _foreign_losses(privacy, words.name)
+        faults += _foreign_losses(privacy, words.name, protection_of(record))
     return faults + _foreign_conditions(grid, record)
 
 
@@ -163,25 +165,27 @@ def _foreign_parts(privacy: Privacy, unit: str, name: str) -> list[str]:
     return faults
 
 
-def _foreign_losses(privacy: Privacy, name: str) -> list[str]:
+def _foreign_losses(privacy: Privacy, name: str, protection: Protection | None) -> list[str]:
     """A total that leaves out this release, or one beyond its limit."""
     faults, total = [], privacy.cumulative_loss or 0.0
     parts = [(name, privacy.parts.lines), (COST, privacy.parts.cost), (TOTALS, totals_part(privacy.parts))]
-    stated = {one.mechanism: one for one in privacy.cumulative_within or []}
+    stated = {str(one.mechanism): one for one in privacy.cumulative_within or []}
     if list(stated) != sorted(stated, key=place):
         return ["a cumulative loss within changes in another order"]
     units = all(one.unit == ASKED.get(who, mechanism_words(who).unit if who not in ASKED else "")
                 for who, one in stated.items())  # fmt: skip
     if len(stated) < len(privacy.cumulative_within or []) or not units:
         faults.append("a cumulative loss in units that are not those of its mechanisms")
+    if foreign_reaches(privacy.cumulative_within or [], name, protection):
+        faults.append("a cumulative loss up to changes of groups that no release has")
     least = 0.0
     for who, part in parts:
         if part is None or not part.asked:
             continue
-        reach = stated[who].alpha if who in stated and stated[who].unit == part.unit else 0.0
-        if reach < part.reach:
+        times = counted_at(part, stated.get(who), protection)
+        if times < 1:
             faults.append("a cumulative loss that leaves out this release")
-        least += (part.loss or 0.0) * reach / part.reach
+        least += (part.loss or 0.0) * times
     entries, asked = privacy.ledger_entries, sum(part is not None and part.asked for _, part in parts)
     if total < (1 - 1e-9) * least:
         faults.append("a cumulative loss that leaves out this release")

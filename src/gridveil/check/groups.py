@@ -8,8 +8,17 @@ from math import isclose, log
 import numpy as np
 
 from gridveil.grid.profile import Profile
-from gridveil.publish.manifest import Manifest, protection_of, shape_public, totals_part
+from gridveil.publish.manifest import (
+    Manifest,
+    Part,
+    WithinRecord,
+    groups_stated,
+    protection_of,
+    shape_public,
+    totals_part,
+)
 from gridveil.wall.facts import LOWEST, Fact, FactKind, Source, declared, private_total
+from gridveil.wall.mechanisms import JOINT
 from gridveil.wall.protection import LARGEST_ALPHA, Group, Protection, Ratings
 
 ONE_SCALE = 1e-5
@@ -24,8 +33,36 @@ def foreign_protection(record: Manifest, protection: Protection) -> bool:
     both = Group.LINES in protection and Group.RATINGS in protection
     unfit |= protection.ratings is Ratings.WITH_IMPEDANCE and not both
     unfit |= shape_public(record) and (record.horizon is None or Group.LOADS not in protection)
+    unfit |= groups_stated(record) != list(protection.groups)
     declared = any(one.kind.total and one.source is Source.DECLARED for one in record.public_inputs)
     return bool(unfit or (declared and not record.attended))
+
+
+def foreign_reaches(within: Sequence[WithinRecord], name: str, protection: Protection | None) -> bool:
+    """Up to which changes of groups no cumulative loss is counted: of what this release does not protect, in another
+    order, of one α that needs no list, or less than its own."""
+    groups = Protection({Group.LINES: 0.0}).groups if protection is None else protection.groups
+    for one in within:
+        found = one.by_group
+        if not found:
+            unfit = one.groups == {}
+        else:
+            unfit = one.mechanism != JOINT or [group for group in groups if group in found] != list(found)
+            unfit |= len(set(found.values())) == 1 or one.alpha != min(found.values())
+            if name == JOINT and protection is not None:
+                unfit |= any(found.get(group, 0.0) < alpha for group, alpha in protection.alpha.items())
+        if unfit:
+            return True
+    return False
+
+
+def counted_at(part: Part, within: WithinRecord | None, protection: Protection | None) -> float:
+    """How often the loss of a release's own part is in the cumulative one: up to so many times its own change."""
+    if within is None or within.unit != part.unit:
+        return 0.0
+    if within.by_group and protection is not None:
+        return max(within.by_group.get(group, 0.0) / alpha for group, alpha in protection.alpha.items())
+    return within.alpha / part.reach
 
 
 def moves_apart(profile: Profile) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gridveil.publish.manifest import Manifest, invented_cost, protection_of, totals_part
+from gridveil.shown import as_card
 from gridveil.wall.certificate import Check, TrueCost, UnusedStep
 from gridveil.wall.facts import FactKind
 from gridveil.wall.mechanisms import UNITS
@@ -53,10 +54,23 @@ class Signature:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The checks that were made, by kind of what they rest on, and what was not or cannot be checked.
+    """What `gv.verify` found. `passed` says that everything that was recomputed holds. It says nothing of ε: that is
+    the publisher's word, and whether he means it to be private at all is `private`.
 
-    `passed` says that everything that was recomputed holds. It says nothing of ε: that is the publisher's word, and
-    whether he means it to be private at all is `private`.
+    Attributes:
+        checks: That were made, by kind of what they rest on.
+        record: The manifest, if it could be read.
+        signature: Whether there is one, and whose.
+        unused: How the release does at the steps without a promise.
+        truth: Where the original's cost lies, if a private answer tells it.
+        not_checked: What more can be checked.
+        not_checkable: What nobody can.
+
+    Examples:
+        >>> from tempfile import mkdtemp
+        >>> made = gv.release(gv.seal("case14_ieee"), gv.Plan(1.0, "10%", "1%"), noise=gv.SeededNoise(1))
+        >>> gv.verify(made.write(mkdtemp() + "/bundle"), quick=True).sentence
+        'NOT private: research mode, whose noise can be taken off again; what was recomputed holds, and ...'
     """
 
     checks: tuple[Check, ...]
@@ -66,6 +80,8 @@ class Verdict:
     truth: TrueCost | None = None
     not_checked: tuple[str, ...] = ()
     not_checkable: tuple[str, ...] = NOT_CHECKABLE
+
+    _repr_html_ = as_card
 
     @property
     def passed(self) -> bool:

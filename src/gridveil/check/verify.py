@@ -36,6 +36,7 @@ from gridveil.errors import (
 from gridveil.formats.registry import TRANSLATIONS
 from gridveil.grid import Network, OperatingPoint
 from gridveil.grid.profile import Profile, base_profile, checked_steps
+from gridveil.libraries import how_to_install
 from gridveil.privacy.signature import PublicKey
 from gridveil.publish import bundle
 from gridveil.publish.archive import Contents, read_bundle
@@ -219,7 +220,7 @@ def _page_checked(verdict: Verdict, files: Mapping[str, bytes], page: Page | Non
     """The page is what the other files make of it, or nobody should open it."""
     if bundle.REPORT not in files:
         return verdict
-    missing = f"{bundle.REPORT}: it needs the package 'jinja2' (pip install 'gridveil[verify]'); do not trust the page"
+    missing = f"{bundle.REPORT}: it needs the package 'jinja2' ({how_to_install('verify')}); do not trust the page"
     if page is None:
         return _left_out(verdict, missing)
     try:

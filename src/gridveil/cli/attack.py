@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from gridveil.attacks.names import ATTACKERS
+from gridveil.attacks.attackers import ATTACKERS
 from gridveil.cli.options import CaseArgument, JsonOption
 from gridveil.cli.output import err, out, print_json, reporting
 from gridveil.nlp.rules import Rules
@@ -37,7 +37,7 @@ def attack(
 ) -> None:
     """Cut lines of CASE and restore what load can be served; INTERNAL, for it needs the real network."""
     with reporting(as_json):
-        from gridveil.api import attack as make_attack
+        from gridveil.api.threats import attack as make_attack
         from gridveil.formats.find import load, read_case
 
         network = load(read_case(case))
@@ -47,7 +47,7 @@ def attack(
                 network, seen, attacker=attacker, budget=budget, count=count, restoration=restoration, seed=seed
             )
         if plot is not None:
-            from gridveil.report.network_map import draw_attack
+            from gridveil.report.maps.network_map import draw_attack
 
             draw_attack(network, made.restoration, plot, f"{Path(case).stem}, attacker: {attacker}")
         if as_json:

@@ -35,6 +35,7 @@ EXTRAS = {
     "formats": ("pandapower", "pypsa"),
     "cgmes": ("pypowsybl",),
     "plot": ("matplotlib",),
+    "workbench": ("starlette", "uvicorn", "jinja2"),
     "study": ("pyarrow", "dask", "distributed", "cryptography"),
     "report": ("matplotlib", "pyarrow", "dask", "distributed", "cryptography", "plotly", "jinja2"),
 }
@@ -102,13 +103,15 @@ def _libraries() -> Finding:
 
 
 def _extras() -> Finding:
+    from gridveil.libraries import how_to_install
+
     versions = {name: {one: _version(one) for one in parts} for name, parts in EXTRAS.items()}
     absent = [name for name, parts in versions.items() if None in parts.values()]
     present = [name for name in EXTRAS if name not in absent]
     words = "; ".join(
         f"{what}: {', '.join(names)}" for what, names in (("present", present), ("absent", absent)) if names
     )
-    advice = f"if wanted: pip install 'gridveil[{','.join(absent)}]'" if absent else ""
+    advice = f"if wanted: {how_to_install(*absent)}" if absent else ""
     return Finding(State.OK, words, advice, {"versions": versions})
 
 
@@ -122,7 +125,7 @@ def _version(name: str) -> str | None:
 
 
 def _solver() -> Finding:
-    from gridveil.api import solve_opf
+    from gridveil.api.solving import solve_opf
     from gridveil.cases import path
     from gridveil.formats.find import load
     from gridveil.nlp.ipopt_library import find_library
@@ -221,6 +224,14 @@ def _cores() -> Finding:
     return Finding(State.OK, "off during a release", details={"off": off})
 
 
+def _system() -> Finding:
+    from gridveil.process.system import lacking
+
+    if lost := lacking():
+        return Finding(State.NOTE, "; ".join(lost), "publish from Linux, or a container, if that matters to you")
+    return Finding(State.OK, "nothing of what is done on Linux is missing")
+
+
 LOOKS: dict[str, Callable[[], Finding]] = {
     "python": _python,
     "gridveil": _package,
@@ -231,6 +242,7 @@ LOOKS: dict[str, Callable[[], Finding]] = {
     "ledger": _ledger,
     "repair process": _repair,
     "core dumps": _cores,
+    "system": _system,
 }
 
 

@@ -9,7 +9,9 @@ from rich.table import Table
 
 from gridveil.cli.output import out, print_json
 from gridveil.publish.describe import distances
+from gridveil.publish.record import within_records
 from gridveil.wall.changes import cost_of_changes
+from gridveil.wall.codec import to_plain
 from gridveil.wall.facts import KIND_WORDS, Source
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def print_dry_run(case: str, plan: Plan, seen: Preview, used: int, horizon: int,
         "cost": str(plan.source),
         "spent_before": seen.before.largest,
         "spent_after": account.largest,
-        "counted_within": [one._asdict() for one in account.within],
+        "counted_within": to_plain(within_records(account.within)),
         "limit": account.largest_limit,
         "refused": seen.refused,
         "impossible": seen.impossible,
@@ -49,7 +51,8 @@ def print_dry_run(case: str, plan: Plan, seen: Preview, used: int, horizon: int,
     table.add_row("mechanism", f"{plan.mechanism}, ε = {plan.epsilon:g}, {escape(alpha)}")
     for change, distance in cost_of_changes(float(plan.alpha)) if plan.mechanism == "log" else []:
         table.add_row("  loss of the lines", f"one line, {change}: {distance * loss:.2g}")
-    reach = distances([(one.alpha, one.unit) for one in account.within], joint=plan.joint)
+    within = within_records(account.within)
+    reach = distances([(one.alpha, one.unit, one.by_group) for one in within], joint=plan.joint)
     table.add_row(
         "loss, at most",
         f"[bold]{seen.loss:.6g}[/]; {seen.before.largest:.6g} spent before, {account.largest:.6g} after, "
@@ -66,6 +69,10 @@ def print_dry_run(case: str, plan: Plan, seen: Preview, used: int, horizon: int,
     table.add_row("becomes public", costs + how.format(plan.epsilon_cost))
     if plan.asked_totals:
         table.add_row("", ", ".join(KIND_WORDS[kind] for kind in plan.asked_totals) + _TOTALS[Source(plan.totals)])
+    if plan.epsilon_totals:
+        groups = ",".join(plan.protect or ())
+        see = f"gridveil exposure {case} --protect {groups}"
+        table.add_row("", f"what large loads and plants lose by totals beyond that, INTERNAL: {escape(see)}")
     if unused:
         table.add_row("", f"the dispatch cost of {unused} unused steps to 4 digits")
     if losses:

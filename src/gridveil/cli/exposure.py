@@ -27,7 +27,9 @@ WARNING = "choosing s by this table makes s depend on the secret, which is a dis
 
 def exposure(
     case: CaseArgument,
-    alpha: Annotated[float, typer.Option(help="The change of a corridor, relative, as for the mechanism log.")] = 0.1,
+    alpha: Annotated[
+        str, typer.Option(help="The change of a corridor, relative, as for the mechanism log: 0.1 or 10%.")
+    ] = "0.1",
     sensitivity: Annotated[float, typer.Option("--s", help="s of a private cost.")] = SENSITIVITY,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of a release.")] = 1.0,
     share: Annotated[float, typer.Option(help="Share of it for the cost.")] = SHARE,
@@ -43,15 +45,18 @@ def exposure(
         for name, value in (("s", sensitivity), ("share", share)):
             if not 0 < value < 1:
                 raise PrivacyError(f"{name} = {value:g} must lie between 0 and 1")
-        if not (0 < alpha <= 10 and 0 < epsilon < float("inf")):
+        from gridveil.publish.values import share_value
+
+        reach = share_value("alpha", alpha)
+        if not (0 < reach <= 10 and 0 < epsilon < float("inf")):
             raise PrivacyError("alpha must lie between 0 and 10, and epsilon be positive")
         from gridveil.check.exposure import exposure as exposed
         from gridveil.formats.find import load
 
         network = load(case)
-        plan = None if protect is None else _plan(epsilon, alpha, protect)
+        plan = None if protect is None else _plan(epsilon, reach, protect)
         with err.status("solving neighbours") if err.is_terminal else nullcontext():
-            found = exposed(network, alpha)
+            found = exposed(network, reach)
             totals = None if plan is None else _of_totals(network, plan)
         if as_json:
             record = _record(found, sensitivity, share * epsilon)

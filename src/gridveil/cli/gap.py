@@ -26,7 +26,7 @@ def gap(
 ) -> None:
     """Compare the AC cost of CASE with what its SOC and QC relaxations prove about it."""
     with reporting(as_json):
-        from gridveil.api import gap as find_gap
+        from gridveil.api.solving import gap as find_gap
         from gridveil.formats.find import read_case
         from gridveil.nlp.solver import SolverOptions
 

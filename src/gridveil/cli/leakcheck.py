@@ -13,7 +13,6 @@ from rich.table import Table
 from gridveil.cli.exits import Exit
 from gridveil.cli.options import JsonOption
 from gridveil.cli.output import out, print_json, reporting
-from gridveil.errors import OtherFormat, ReleaseError
 from gridveil.internal import INTERNAL
 
 if TYPE_CHECKING:
@@ -36,6 +35,10 @@ def leakcheck(
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="An INTERNAL page too, .html: every number before and after."),
     ] = None,
+    coordinates: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where buses stand on that page's map: a CSV of bus,x,y. Never published."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing page.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -45,14 +48,18 @@ def leakcheck(
     off by less than 0.8 of what the noise alone leaves. [bold]leaks[/]: true numbers can be read off.
     """
     with reporting(as_json):
+        from gridveil.check.leaks.files import read_released
         from gridveil.check.leaks.leakcheck import leakcheck as check_leaks
+        from gridveil.errors import ReportError
         from gridveil.formats.find import read_case
 
-        found = [_released(one) for one in released]
+        if coordinates is not None and page is None:
+            raise ReportError("--coordinates is for the map of a page; name the page with --out FILE.html")
+        found = [read_released(one) for one in released]
         truth = read_case(original)
         report = check_leaks(truth, [case for case, _ in found], [record for _, record in found])
         if page is not None:
-            _write_page(page, truth, *found[0], report, force=force)
+            _write_page(page, truth, *found[0], report, coordinates, force=force)
         if as_json:
             record = {"stamp": INTERNAL, **asdict(report)}
             print_json({key: value for key, value in record.items() if value or key not in ("groups", "unjudged")})
@@ -62,43 +69,24 @@ def leakcheck(
 
 
 def _write_page(
-    page: Path, truth: Case, released: Case, record: Manifest | None, report: LeakReport, *, force: bool
+    page: Path,
+    truth: Case,
+    released: Case,
+    record: Manifest | None,
+    report: LeakReport,
+    coordinates: Path | None,
+    *,
+    force: bool,
 ) -> None:
     """The page of the first release, with what all of them together tell."""
     from gridveil.casefile.to_network import to_network
     from gridveil.publish.manifest import protection_of
     from gridveil.report.internal import write_internal
+    from gridveil.report.maps.coordinates import read_coordinates
 
-    protection = None if record is None else protection_of(record)
-    write_internal(page, to_network(truth), to_network(released), protection, report, force=force)
-
-
-def _released(name: str) -> tuple[Case, Manifest | None]:
-    """A released case and its manifest, if one stands beside it."""
-    from gridveil.casefile.read import read_bytes
-    from gridveil.formats.find import read_case
-    from gridveil.publish.archive import read_bundle
-    from gridveil.publish.bundle import MANIFEST, NETWORK, is_archive
-
-    if is_archive(Path(name)):
-        files = read_bundle(name).files
-        return read_bytes(f"{name}/{NETWORK}", files.get(NETWORK, b"")), _manifest(name, files[MANIFEST])
-    path = Path(name) / NETWORK if Path(name).is_dir() else Path(name)
-    beside = path.with_name(MANIFEST)
-    if path.name != NETWORK or not beside.is_file():
-        return read_case(str(path)), None
-    return read_case(str(path)), _manifest(str(beside), beside.read_bytes())
-
-
-def _manifest(name: str, data: bytes) -> Manifest:
-    from gridveil.publish.manifest import read_manifest
-
-    try:
-        return read_manifest(data)
-    except OtherFormat:
-        raise
-    except ReleaseError as error:
-        raise ReleaseError(f"{name} cannot be read as a manifest ({error}); check the release with verify") from error
+    protection, network = None if record is None else protection_of(record), to_network(released)
+    places = None if coordinates is None else read_coordinates(coordinates, network.grid)
+    write_internal(page, to_network(truth), network, protection, report, force=force, coordinates=places)
 
 
 def _print(report: LeakReport) -> None:

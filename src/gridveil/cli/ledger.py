@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -80,7 +80,8 @@ def init(
         if as_json:
             print_json({"status": "made", "ledger": str(book.path), "limit": limit})
         else:
-            out.print(f"made {escape(str(book.path))}, with its key beside it; limit {limit:g} for every line")
+            words = f"made {escape(str(book.path))}, with its key beside it; limit {limit:g} for every line"
+            out.print(words, soft_wrap=True)  # a path that is broken cannot be copied
 
 
 @app.command(cls=LightCommand)
@@ -109,36 +110,43 @@ def show(
 
 
 def _networks(history: History) -> Table:
-    """One row for every network whose lines are not all those of a later one."""
+    """For every network whose elements are not all those of a later one a row for each group that was protected.
+
+    Entries do not tell a load from a plant, so that a group is counted for all elements: the most that any can have."""
     from gridveil.privacy.ledger import reach_words
 
-    table = Table("network", "lines", "spent", "limit", "left", "counted up to")
+    table = Table("network", "elements", "group", "spent", "limit", "left", "counted up to")
     for assets in history.current:
-        found = history.accounts(assets)
-        limit = "none" if found.largest_limit is None else f"{found.largest_limit:.6g}"
-        left = f"{found.left:.6g}" if isfinite(found.left) else ""
-        table.add_row(
-            escape(assets.name or "(no name)"), str(len(found.keys)), f"{found.largest:.6g}", limit, left,
-            reach_words(found.within),
-        )  # fmt: skip
+        name = assets.name or "(no name)"
+        for group in history.groups(assets) or [""]:
+            found = history.accounts(replace(assets, groups=((group,),) * len(assets.keys)))
+            limit = "none" if found.largest_limit is None else f"{found.largest_limit:.6g}"
+            left = f"{found.left:.6g}" if isfinite(found.left) else ""
+            table.add_row(
+                escape(name), str(len(found.keys)), group, f"{found.largest:.6g}", limit, left,
+                reach_words(found.within),
+            )  # fmt: skip
     return table
 
 
 def _entries(history: History) -> Table:
     """Charges with their outcome, limits, and what was lost; draws and outcomes have no rows of their own."""
+    from gridveil.privacy.history import charged_up_to
+    from gridveil.privacy.ledger import reach_words
+
     ends = {one.details["charge"]: one.details for one in history.of("outcome")}
     table = Table("entry", "time (UTC)", "network", "what")
     for entry in history.entries:
         said = entry.details
         named = history.networks.get(said.get("network") or 0)
         if entry.kind == "charge":
-            what = f"{said['mechanism']}: loss {said['loss']:.6g} up to {said['alpha']:g} ({said['unit']})"
+            what = f"{said['mechanism']}: loss {said['loss']:.6g} up to {reach_words([charged_up_to(entry)])}"
             what += _end(entry, ends.get(entry.number))
         elif entry.kind == "limit":
             what = f"limit {said['limit']:.6g}"
         elif entry.kind == "lost":
             many = "entries, nobody knows how many," if said["missing"] is None else f"{said['missing']} entries"
-            what = f"{many} were lost: loss {said['loss']:.6g} for every line, known or not"
+            what = f"{many} were lost: loss {said['loss']:.6g} for every element, known or not"
             if "reach" in said:
                 what += ", up to " + ", ".join(f"{alpha:g} ({unit})" for unit, alpha in said["reach"].items())
         else:
@@ -148,12 +156,15 @@ def _entries(history: History) -> Table:
 
 
 def _end(charge: Entry, end: dict[str, Any] | None) -> str:
-    """What came of a charge. One for a cost ends as the charge before it, and those of earlier versions kept no end."""
+    """What came of a charge. One for a question ends as the charge before it, and those of earlier versions kept no
+    end."""
+    from gridveil.privacy.composition import QUESTIONS
+
     if end is not None:
         return f", {end['outcome']}" + (f" ({end['reason']})" if end["reason"] else "")
     if "taken_over" in charge.details:
         return f", taken over from {charge.details['taken_over']}"
-    return "" if charge.details["unit"] == "surcharge" else ", no end is known"
+    return "" if charge.details["unit"] in QUESTIONS else ", no end is known"
 
 
 @app.command(cls=LightCommand)
@@ -170,19 +181,20 @@ def verify(ledger: LedgerOption = None, as_json: JsonOption = False) -> None:
 @app.command("set-limit", cls=LightCommand)
 def set_limit(
     case: CaseArgument,
-    limit: Annotated[float, typer.Argument(help="The most that a line of this network may ever spend.")],
+    limit: Annotated[float, typer.Argument(help="The most that an element of this network may ever spend.")],
     ledger: LedgerOption = None,
     same_as: SameAsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Limit what may be spent on each line of CASE; releases beyond it are refused before anything is drawn."""
+    """Limit what may be spent on each line, load and plant of CASE; releases beyond it are refused before anything is
+    drawn."""
     with reporting(as_json):
         from gridveil.cli.spending import open_ledger
-        from gridveil.publish.elements import identities
+        from gridveil.publish.elements import assets
 
         name, structure, known = _network(case, same_as)
         book = open_ledger(ledger, as_json)
-        network = book.assets(name, identities(structure, known))
+        network = assets(book, name, structure, known)
         book.set_limit(network, limit)
         spent = book.accounts(network).largest
         if as_json:
@@ -241,7 +253,7 @@ def restore_command(
             )
             return
         gone = "nobody knows how many are" if missing is None else f"{missing} are"
-        out.print(f"restored {escape(str(where))}: {count} entries, {gone} lost")
+        out.print(f"restored {escape(str(where))}: {count} entries, {gone} lost", soft_wrap=True)
         if missing != 0:
             reach = f", for changes up to {reach_of(history.lost[-1].reach)}" if history.lost else ""
             out.print(

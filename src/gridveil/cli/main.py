@@ -19,7 +19,6 @@ open_streams()
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     epilog=EXIT_HELP,

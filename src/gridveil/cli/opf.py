@@ -64,7 +64,7 @@ def opf(
 
 
 def _relaxed(case: str, network: Network, formulation: str, options: SolverOptions, as_json: bool) -> NoReturn:
-    from gridveil.api import solve_opf
+    from gridveil.api.solving import solve_opf
 
     solved = solve_opf(network, options=options, formulation=cast("Formulation", formulation))
     if as_json:

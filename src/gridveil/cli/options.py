@@ -40,5 +40,8 @@ SameAsOption = Annotated[
 ]
 
 WorkersOption = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Processes that solve the unused steps of a profile.")
+    int,
+    typer.Option(
+        min=1, metavar="N", help="Processes that solve the unused steps of a profile; one leaves the machine to others."
+    ),
 ]

@@ -19,7 +19,23 @@ from gridveil.cli.options import (
     WorkersOption,
 )
 from gridveil.cli.output import print_json, reporting, telling
-from gridveil.cli.release_options import asked_too, chosen_noise, given_alphas, given_case, kept, published_totals
+from gridveil.cli.release_options import (
+    BoundOption,
+    CostSensitivityOption,
+    CostShareOption,
+    EffortOption,
+    MechanismOption,
+    ProtectOption,
+    RatingsOption,
+    RoomOption,
+    TargetOption,
+    TotalsOption,
+    chosen_noise,
+    given_alphas,
+    given_case,
+    kept,
+    published_totals,
+)
 from gridveil.errors import ReleaseError
 from gridveil.wall.facts import SENSITIVITY, SHARE
 from gridveil.wall.target import EFFORT, Target
@@ -41,48 +57,40 @@ def release(
         Path | None,
         typer.Option("--out", metavar="DIR", help="The bundle: a directory, or one file that ends in .zip."),
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="Privacy budget of this release.")] = 1.0,
+    epsilon: Annotated[
+        float,
+        typer.Option(help="Privacy budget: a change as large as alpha changes anybody's odds e^epsilon-fold at most."),
+    ] = 1.0,
     alpha: Annotated[
         str,
         typer.Option(
             help="What is protected: 0.1 or 10% for log (a line 10 % longer then costs 0.95 epsilon, its reactance "
-            "alone 2.8; --dry-run lists more), 0.1 or 0.1pu for the others."
+            "alone 2.8; --dry-run lists more), 0.1 or 0.1pu for the others. Larger protects more."
         ),
     ] = "0.1",
     beta: Annotated[
-        str, typer.Option(help="How far the optimal cost may lie from the public one: 0.01 or 1%.")
+        str,
+        typer.Option(
+            help="How far the optimal cost may lie from the public one: 0.01 or 1%. Smaller is more faithful."
+        ),
     ] = "0.01",
-    mechanism: Annotated[str, typer.Option(help="log, additive or paper; more than lines needs log.")] = "log",
-    protect: Annotated[
-        str, typer.Option(help="Which numbers: lines, ratings, loads, limits, costs (with commas), or all.")
-    ] = "lines",
+    mechanism: MechanismOption = "log",
+    protect: ProtectOption = "lines",
     alpha_lines: Annotated[str | None, typer.Option(help="An alpha of their own for lines.")] = None,
     alpha_ratings: Annotated[str | None, typer.Option(help="For ratings.")] = None,
     alpha_loads: Annotated[str | None, typer.Option(help="For loads.")] = None,
     alpha_limits: Annotated[str | None, typer.Option(help="For limits of units.")] = None,
     alpha_costs: Annotated[str | None, typer.Option(help="For generation costs.")] = None,
-    ratings: Annotated[
-        str,
-        typer.Option(
-            help="own, or with-impedance if ratings were made from impedances: they then move with them. To be known "
-            "without looking at them."
-        ),
-    ] = "own",
+    ratings: RatingsOption = "own",
     cost_classes: Annotated[
         bool, typer.Option("--cost-classes", help="Units with equal cost curves share one draw, as one element.")
     ] = False,
-    totals: Annotated[
-        str,
-        typer.Option(
-            help="Where total demand, capacity and merit-order cost of what is protected come from: private, derived, "
-            "declared or published."
-        ),
-    ] = "private",
+    totals: TotalsOption = "private",
     published_total: Annotated[
         list[str] | None,
         typer.Option(metavar="KIND=VALUE", help="demand=6254 (MW), capacity=7367 (MW) or merit_order_cost=134000."),
     ] = None,
-    room: Annotated[float, typer.Option(help="Share of every range that a repaired dispatch leaves free.")] = 0.0,
+    room: RoomOption = 0.0,
     shape_public: Annotated[
         bool, typer.Option("--shape-public", help="The profile moves each load for itself, and that is public.")
     ] = False,
@@ -97,20 +105,16 @@ def release(
     published_cost: Annotated[
         list[float] | None, typer.Option(help="The dispatch cost, if it is public already; once per used step.")
     ] = None,
-    cost_share: Annotated[float, typer.Option(help="Share of epsilon for a private cost.")] = SHARE,
-    cost_sensitivity: Annotated[
-        float, typer.Option(help="s: changes of the cost up to this share are protected. A constant, not a guess.")
-    ] = SENSITIVITY,
+    cost_share: CostShareOption = SHARE,
+    cost_sensitivity: CostSensitivityOption = SENSITIVITY,
     unattended: Annotated[
         bool,
         typer.Option(
             "--unattended", help="For requests of others: no refusal and no exit code depends on the original network."
         ),
     ] = False,
-    target: Annotated[
-        str, typer.Option(help="What the repair stays near to: the values as drawn, or shrunk by public data.")
-    ] = Target.DRAWN,
-    effort: Annotated[float, typer.Option(help="Give a repair up that costs more than so many AC-OPFs.")] = EFFORT,
+    target: TargetOption = Target.DRAWN,
+    effort: EffortOption = EFFORT,
     profile: Annotated[
         Path | None,
         typer.Option(
@@ -134,7 +138,7 @@ def release(
         typer.Option(metavar="ADDRESS", help="A Dask scheduler (tls://host:8786) that solves them instead."),
     ] = None,
     loss_within: Annotated[float | None, typer.Option(help="Keep active losses within this factor too.")] = None,
-    bound_factor: Annotated[float, typer.Option(help="Bounds of released parameters around noisy ones.")] = 50.0,
+    bound_factor: BoundOption = 50.0,
     keep: Annotated[
         str | None,
         typer.Option(metavar="WHAT", help="Make public as they are: names (of buses), ids (of branches and units)."),
@@ -179,7 +183,7 @@ def release(
         from gridveil.cli.spending import agreed, open_ledger, stages
         from gridveil.publish import bundle, pipeline
         from gridveil.publish.plan import Plan
-        from gridveil.publish.preview import preview
+        from gridveil.publish.preview import asked_too, preview
         from gridveil.publish.refuse import check_labels, check_network
         from gridveil.publish.same_as import read_same_as
         from gridveil.publish.translations import chosen, rehearse

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gridveil.errors import ReleaseError
-from gridveil.wall.protection import Group
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,8 +14,62 @@ if TYPE_CHECKING:
     from gridveil.casefile import Case
     from gridveil.formats.exposed import Exposed
     from gridveil.privacy.noise import Noise
-    from gridveil.publish.plan import Plan
-    from gridveil.publish.preview import Preview
+
+
+MechanismOption = Annotated[
+    str,
+    typer.Option(
+        help="log, which protects relative changes of lines of any size; additive, for changes in p.u.; or paper, as "
+        "published, whose true loss is larger. More than lines needs log."
+    ),
+]
+ProtectOption = Annotated[
+    str,
+    typer.Option(
+        help="Which numbers: lines (as in the paper; all else is then public), ratings, loads, limits, costs (with "
+        "commas), or all."
+    ),
+]
+RatingsOption = Annotated[
+    str,
+    typer.Option(
+        help="own: each rating is protected by itself. Or with-impedance if ratings were made from impedances: they "
+        "then move with them. To be known without looking at them."
+    ),
+]
+TotalsOption = Annotated[
+    str,
+    typer.Option(
+        help="Where total demand, capacity and merit-order cost of what is protected come from: private (noised and "
+        "charged, so that epsilon needs no condition), derived, declared or published."
+    ),
+]
+RoomOption = Annotated[
+    float,
+    typer.Option(help="Share of every range that a repaired dispatch leaves free; 0 asks for no more than feasible."),
+]
+CostShareOption = Annotated[
+    float, typer.Option(help="Share of epsilon for a private cost; it is spent only if the cost is asked for.")
+]
+CostSensitivityOption = Annotated[
+    float,
+    typer.Option(
+        help="s: changes of the cost up to this share are protected. A constant, the same for every network, so that "
+        "it tells nothing of this one."
+    ),
+]
+TargetOption = Annotated[
+    str,
+    typer.Option(
+        help="What the repair stays near to: the values as drawn, changed no more than needed, or shrunk ones."
+    ),
+]
+BoundOption = Annotated[
+    float, typer.Option(help="Released parameters stay within this factor of noisy ones: wide, to find a network.")
+]
+EffortOption = Annotated[
+    float, typer.Option(help="Give a repair up that costs more than so many AC-OPFs; most need a few.")
+]
 
 
 def given_alphas(**alphas: str | None) -> dict[str, float | str] | None:
@@ -62,12 +116,6 @@ def given_case(
             "give --costs FILE, or one price for all with --missing-cost"
         )
     return named_case(found), found.invented_cost, found.exposed
-
-
-def asked_too(seen: Preview, plan: Plan, exposed: tuple[Exposed, ...]) -> Preview:
-    """The preview with a question for all of a protected group that would be published in shunts."""
-    groups = {str(group) for group in Group if group in plan.protection}
-    return replace(seen, questions=(*seen.questions, *(one.sentence for one in exposed if one.group in groups)))
 
 
 def chosen_noise(research: bool, seed: int | None) -> Noise | None:

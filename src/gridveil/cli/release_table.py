@@ -11,7 +11,7 @@ from rich.table import Table
 from gridveil.cli.checks import mark, print_unused, value
 from gridveil.cli.output import out
 from gridveil.publish import bundle
-from gridveil.publish.describe import RESEARCH, within
+from gridveil.publish.describe import RESEARCH, distances, within
 from gridveil.publish.manifest import protection_of
 from gridveil.publish.release import Release
 from gridveil.wall.certificate import stored, worst_of_steps
@@ -73,7 +73,10 @@ def _spent(made: Release) -> str:
     text = f"loss {privacy.loss:.6g}, {privacy.cumulative_loss:.6g} in all"
     if privacy.parts.cost is not None and not privacy.parts.cost.asked:
         text += "; the cost was not asked for"
-    within = [one.alpha for one in privacy.cumulative_within or [] if one.unit == privacy.alpha_unit]
-    if max(within) > privacy.alpha:
-        text += f" (counted up to α = {max(within):g}, the largest so far)"
+    counted = [one for one in privacy.cumulative_within or [] if one.unit == privacy.alpha_unit]
+    if any(one.by_group for one in counted):
+        words = distances([(one.alpha, one.unit, one.by_group) for one in counted], joint=True)
+        text += f" (counted up to {words})"
+    elif (largest := max(one.alpha for one in counted)) > privacy.alpha:
+        text += f" (counted up to α = {largest:g}, the largest so far)"
     return text

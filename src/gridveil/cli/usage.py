@@ -11,29 +11,37 @@ import typer
 
 from gridveil.cli.exits import EXIT_HELP
 from gridveil.cli.light import LightCommand, LightGroup
+from gridveil.cli.panels import in_panels
 from gridveil.errors import GridVeilError
 
-COMMANDS = {
-    "opf": "opf",
-    "gap": "gap",
-    "info": "info",
-    "cases": "cases",
-    "convert": "convert",
-    "profile": "profile",
-    "release": "release",
-    "verify": "verify",
-    "leakcheck": "leakcheck",
-    "exposure": "exposure",
-    "audit": "audit",
-    "attack": "attack",
-    "study": "study",
-    "report": "report",
-    "figure": "report",
-    "doctor": "doctor",
-    "ledger": "ledger",
-    "key": "key",
+GROUPS: dict[str, dict[str, str]] = {
+    "Publish": {
+        "release": "release",
+        "verify": "verify",
+        "ledger": "ledger",
+        "leakcheck": "leakcheck",
+        "key": "key",
+        "audit": "audit",
+    },
+    "Choose what to protect, and how much": {
+        "workbench": "workbench",
+        "advise": "advise",
+        "exposure": "exposure",
+        "profile": "profile",
+    },
+    "Study": {"draws": "draws", "study": "study", "report": "report", "figure": "report", "attack": "attack"},
+    "Tools": {
+        "info": "info",
+        "opf": "opf",
+        "gap": "gap",
+        "convert": "convert",
+        "cases": "cases",
+        "doctor": "doctor",
+    },
 }
-"""In which file of this room each command is: a function of its name, or an `app` of several."""
+"""All commands by the groups of `--help`, the everyday ones first, and in which file of this room each is: a function
+of its name, or an `app` of several."""
+COMMANDS = {name: file for group in GROUPS.values() for name, file in group.items()}
 
 
 class JsonUsage:
@@ -84,6 +92,8 @@ def _command(name: str) -> Any:
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
         app.command(name, epilog=EXIT_HELP, cls=LightCommand)(getattr(module, name))
-    command = typer.main.get_command(app)
+    command: Any = typer.main.get_command(app)
     command.name = name
+    command.rich_help_panel = next(title for title, group in GROUPS.items() if name in group)
+    in_panels(name, command.params)
     return command

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gridveil.conic.relaxation import Relaxation
+from gridveil.shown import as_card
 from gridveil.status import Status
 
 
@@ -15,12 +16,25 @@ def gap_pct(ac_cost: float, bound: float) -> float | None:
 
 @dataclass(frozen=True)
 class Gap:
-    """AC cost, bounds and gaps of one network; a gap is None unless both of its solves are optimal."""
+    """AC cost, bounds and gaps of one network; a gap is None unless both of its solves are optimal.
+
+    Attributes:
+        ac_status: How the AC-OPF ended.
+        ac_cost: Its cost.
+        soc: The SOC relaxation.
+        qc: The QC relaxation.
+
+    Examples:
+        >>> print(f"{gv.gap('case14_ieee').soc_pct:.2f} %")
+        0.11 %
+    """
 
     ac_status: Status
     ac_cost: float
     soc: Relaxation
     qc: Relaxation
+
+    _repr_html_ = as_card
 
     def __repr__(self) -> str:
         if self.status is not Status.OPTIMAL:
@@ -51,10 +65,21 @@ class Gap:
 
 @dataclass(frozen=True)
 class GapChange:
-    """Gaps of a released network less those of the original, in percentage points; None where one is missing."""
+    """Gaps of a released network less those of the original, in percentage points; None where one is missing.
+
+    Attributes:
+        original: Gaps of the original.
+        released: Gaps of the released network.
+
+    Examples:
+        >>> gv.gap_change("case14_ieee", "case14_ieee").soc_points
+        0.0
+    """
 
     original: Gap
     released: Gap
+
+    _repr_html_ = as_card
 
     def __repr__(self) -> str:
         return f"GapChange(SOC {_shown(self.soc_points, ' points')}, QC {_shown(self.qc_points, ' points')})"

@@ -23,6 +23,7 @@ from gridveil.conic.program import Builder, ConicProgram
 from gridveil.conic.soc import relaxed_flow
 from gridveil.errors import GridError, SolveError
 from gridveil.grid.network import Grid, LineParameters
+from gridveil.shown import as_card
 from gridveil.status import Status
 
 Formulation = Literal["soc", "qc", "qc-lambda"]
@@ -47,11 +48,23 @@ class Limits:
 
 @dataclass(frozen=True)
 class Relaxation:
-    """The end of a relaxation.
+    """The end of a relaxation, by `gv.solve_opf(case, formulation="soc")`.
 
-    `bound` is proven whatever the status: no feasible point of the AC-OPF costs less. It is infinite where multipliers
-    prove that there is no such point (`infeasible`), and may be far too low where the solver failed. `objective` is
-    where the solver stopped, which is no bound; `loss` is how far the two are apart, relatively.
+    Attributes:
+        formulation: `soc`, `qc` or `qc-lambda`.
+        status: How it ended.
+        detail: The same in words.
+        bound: No feasible point of the AC-OPF costs less: proven whatever the status, infinite where multipliers prove
+            that there is no such point, and maybe far too low where the solver failed.
+        objective: Where the solver stopped, which is no bound.
+        loss: How far the two are apart, relatively.
+        iterations: Of the solver.
+        seconds: In the solver.
+
+    Examples:
+        >>> found = gv.solve_opf("case14_ieee", formulation="soc").require()
+        >>> found.bound <= gv.solve_opf("case14_ieee").cost
+        True
     """
 
     formulation: str
@@ -62,6 +75,8 @@ class Relaxation:
     loss: float
     iterations: int
     seconds: float
+
+    _repr_html_ = as_card
 
     def require(self) -> Relaxation:
         """This relaxation if it is optimal, else a `SolveError`."""

@@ -15,7 +15,21 @@ from gridveil.grid import Network
 
 
 def read_case(case: str | Path) -> Case:
-    """Read a case file of any format, or a shipped case by its name."""
+    """Read a case file of any format, or a shipped case by its name.
+
+    Args:
+        case: A file (.m, .mat, .raw, .rawx, .json, a PyPSA folder, ...) or a name of `gridveil cases`.
+
+    Returns:
+        Its tables, as MATPOWER has them.
+
+    Raises:
+        CaseFileError: It cannot be read as a network; the error says where and what to do.
+
+    Examples:
+        >>> gv.read_case("case39_epri").base_mva
+        100.0
+    """
     return named_case(import_case(case))
 
 
@@ -44,8 +58,22 @@ def import_case(
 
 
 def load(case: Any) -> Network:
-    """The network of a case, a case file or a shipped case; or of a pandapower net, a PyPSA or pypowsybl network or a
-    PYPOWER dict."""
+    """Load a network from whatever form it has.
+
+    Args:
+        case: A file of any format, a shipped case's name, a `Case`, a `Network`; or a pandapower net, a PyPSA or
+            pypowsybl network or a PYPOWER dict.
+
+    Returns:
+        The network in per unit.
+
+    Raises:
+        CaseFileError: It cannot be read as a network; the error says where and what to do.
+
+    Examples:
+        >>> gv.load("case39_epri")
+        Network(39 buses, 10 generators, 46 lines)
+    """
     if isinstance(case, Network):
         return case
     if isinstance(case, str | Path):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from gridveil.errors import GridVeilError
+from gridveil.libraries import how_to_install
 
 if TYPE_CHECKING:
     from gridveil.casefile.case import Case
@@ -118,5 +119,5 @@ def _named(place: str) -> object:
         return getattr(import_module(f"gridveil.formats.{module}"), name)
     except ModuleNotFoundError as error:
         raise GridVeilError(
-            f"this format needs the library {error.name}, which is not installed; pip install 'gridveil[formats]'"
+            f"this format needs the library {error.name}, which is not installed; {how_to_install('formats')}"
         ) from error

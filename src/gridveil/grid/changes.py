@@ -12,14 +12,27 @@ from gridveil.errors import GridError
 from gridveil.grid.frames import Frame, Frames, frame, network_frames
 from gridveil.grid.network import Grid, Network
 from gridveil.internal import INTERNAL
+from gridveil.shown import as_card
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """INTERNAL. One frame per group of numbers, a row per element and quantity: `before`, `after` and `change`, which
-    is after/before − 1. Numbers that neither network has (zero or without a limit) are left out.
+    """Two networks of one structure, number by number, by `gv.compare`. INTERNAL.
 
-    Every frame carries the stamp in its `attrs`, too.
+    A frame has a row per element and quantity: `before`, `after` and `change`, which is after/before − 1. Numbers that
+    neither network has (zero or without a limit) are left out. Every frame carries the stamp in its `attrs`, too.
+
+    Attributes:
+        lines: Resistances, reactances, charging.
+        ratings: Of lines.
+        loads: Active and reactive.
+        limits: Of units.
+        costs: Coefficients, or slopes of piecewise curves.
+        stamp: That it is INTERNAL.
+
+    Examples:
+        >>> gv.compare("case14_ieee", "case14_ieee")
+        Comparison(lines: 41 rows, ratings: 20 rows, loads: 22 rows, limits: 10 rows, costs: 2 rows; INTERNAL: ...)
     """
 
     lines: Frame
@@ -28,6 +41,8 @@ class Comparison:
     limits: Frame
     costs: Frame
     stamp: str = INTERNAL
+
+    _repr_html_ = as_card
 
     def __repr__(self) -> str:
         names = ("lines", "ratings", "loads", "limits", "costs")

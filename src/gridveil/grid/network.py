@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gridveil.arrays import BoolArray, FloatArray, IntArray, check_length, frozen
 from gridveil.grid.cost import CostCurves
+from gridveil.shown import as_card, plotted
+
+if TYPE_CHECKING:
+    from gridveil.grid.frames import Frame, Frames
 
 
 class LineKind(IntEnum):
@@ -98,7 +102,18 @@ class Lines:
 
 @dataclass(frozen=True, eq=False)
 class LineParameters:
-    """Series conductance and susceptance and total charging of each line, wherever they came from."""
+    """Series conductance and susceptance and total charging of each line, in per unit, wherever they came from.
+
+    Attributes:
+        g: Conductance.
+        b: Susceptance.
+        bc: Charging.
+
+    Examples:
+        >>> r, x = gv.load("case14_ieee").lines.impedance()
+        >>> round(float(x[0]), 5)
+        0.05917
+    """
 
     g: FloatArray
     b: FloatArray
@@ -124,7 +139,21 @@ class LineParameters:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Everything about a network but its line parameters, with the numbers that it has in some world."""
+    """Everything about a network but its line parameters, in per unit, with the numbers that it has in some world.
+
+    Attributes:
+        base_mva: What 1 per unit is.
+        buses: A column per quantity: `number`, `pd`, `qd`, `vmin`, ...
+        generators: Likewise: `bus`, `pmin`, `pmax`, ...
+        lines: Likewise: `bus_from`, `bus_to`, `tap`, `rating`, ...
+        cost_p: Costs of active power.
+        cost_q: Costs of reactive power.
+
+    Examples:
+        >>> grid = gv.load("case14_ieee").grid
+        >>> grid.n_bus, round(float(grid.buses.pd.sum()) * grid.base_mva)
+        (14, 259)
+    """
 
     base_mva: float
     buses: Buses
@@ -150,19 +179,64 @@ class Grid:
 
 
 class Network(NamedTuple):
-    """A grid together with the line parameters it has in some world (the true one, a noisy one, a released one)."""
+    """A grid together with the line parameters it has in some world: the true one, a noisy one, a released one.
+
+    Attributes:
+        grid: All but line parameters.
+        lines: Line parameters.
+
+    Examples:
+        >>> network = gv.load("case14_ieee")
+        >>> network
+        Network(14 buses, 5 generators, 20 lines)
+        >>> network.frame("generators")["pmax_mw"].tolist()
+        [340.0, 59.0, 0.0, 0.0, 0.0]
+    """
 
     grid: Grid
     lines: LineParameters
+
+    def _repr_html_(self) -> str | None:
+        return as_card(self)
 
     def __repr__(self) -> str:
         grid = self.grid
         return f"Network({grid.n_bus} buses, {grid.n_generator} generators, {grid.n_line} lines)"
 
+    def frames(self) -> Frames:
+        """Buses, generators and lines as pandas frames in MW, Mvar, MVA and degrees."""
+        from gridveil.grid.frames import network_frames  # noqa: PLC0415 - it knows this class
+
+        return network_frames(self)
+
+    def frame(self, table: str = "buses") -> Frame:
+        """One of them: `buses`, `generators` or `lines`."""
+        return self.frames().table(table)
+
+    def plot(self, axes: Any = None, *, title: str | None = None) -> Any:
+        """Draw a map with matplotlib, on `axes` if there are some; gives back the axes."""
+        return plotted(self, axes, title=title)
+
 
 @dataclass(frozen=True, eq=False)
 class OperatingPoint:
-    """A state of the network: voltages and generation, with the line flows and the cost that follow from them."""
+    """A state of the network, in per unit and radians: voltages and generation, and what follows from them.
+
+    Attributes:
+        vm: Magnitudes of voltages.
+        va: Their angles.
+        pg: Active generation.
+        qg: Reactive generation.
+        pf: Active flow into each line at its first end.
+        qf: Reactive flow there.
+        pt: Active flow into it at its second end.
+        qt: Reactive flow there.
+        cost: Of the generation, in $/h.
+
+    Examples:
+        >>> gv.solve_opf("case14_ieee").point
+        OperatingPoint(14 buses, 5 generators, 20 lines, cost 2,178.08)
+    """
 
     vm: FloatArray
     va: FloatArray
@@ -173,6 +247,8 @@ class OperatingPoint:
     pt: FloatArray
     qt: FloatArray
     cost: float
+
+    _repr_html_ = as_card
 
     def __post_init__(self) -> None:
         for name in ("vm", "va", "pg", "qg", "pf", "qf", "pt", "qt"):

@@ -38,7 +38,21 @@ def operating_point(
 
 @dataclass(frozen=True)
 class Violations:
-    """The largest violation of each kind, all in per unit or radians; 0 where everything holds."""
+    """The largest violation of each kind, in per unit or radians; 0 where everything holds.
+
+    Attributes:
+        balance_p: Of active balance at a bus.
+        balance_q: Of reactive balance.
+        voltage: Of a voltage limit.
+        generation_p: Of a limit of active generation.
+        generation_q: Of reactive generation.
+        rating: Of a line's rating.
+        angle_difference: Of a limit of angles across a line.
+
+    Examples:
+        >>> gv.solve_opf("case14_ieee").violations.largest < 1e-6
+        True
+    """
 
     balance_p: float
     balance_q: float
@@ -62,7 +76,23 @@ def violations(
 ) -> Violations:
     """Recompute every constraint of AC-OPF at a point from its voltages and generation alone.
 
-    `demand` is (pd, qd); without it the grid's own.
+    Args:
+        grid: Limits and costs.
+        lines: Line parameters.
+        point: The state to judge.
+        demand: (pd, qd) in per unit; without it the grid's own.
+
+    Returns:
+        The largest violation of each kind.
+
+    Raises:
+        GridError: The point or the demand is of another network.
+
+    Examples:
+        >>> network = gv.load("case14_ieee")
+        >>> point = gv.solve_opf(network).point
+        >>> gv.violations(network.grid, network.lines, point).balance_p < 1e-6
+        True
     """
     pd, qd = (grid.buses.pd, grid.buses.qd) if demand is None else demand
     voltage = point.vm * np.exp(1j * point.va)

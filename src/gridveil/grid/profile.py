@@ -24,7 +24,17 @@ RULES = ("ramp", "sine", "uniform")
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Demand of every step and bus in per unit, (h, n_bus); `step` holds the steps' numbers, one after another."""
+    """The demand of a horizon.
+
+    Attributes:
+        step: The steps' numbers, one after another.
+        pd: Active demand of every step and bus, in per unit.
+        qd: Reactive demand.
+
+    Examples:
+        >>> gv.make_profile("case14_ieee", 24, "sine")
+        Profile(steps 1 to 24, 14 buses)
+    """
 
     step: IntArray
     pd: FloatArray

@@ -89,6 +89,17 @@ def load(path: Path) -> Any:
     return library
 
 
+def require_recent(library: Any) -> None:
+    """Refuse an Ipopt before 3.14 for releases: what it calls optimal exceeds limits by 2e-6, and the certificate of a
+    release, made after its privacy is spent, allows 1e-6."""
+    if not hasattr(library, "GetIpoptCurrentIterate"):
+        raise SolveError(
+            "bad_option",
+            "this Ipopt is older than 3.14, and too inexact for the certificate of a release; install 'casadi' and "
+            "leave --ipopt and GRIDVEIL_IPOPT out, or name a newer one",
+        )
+
+
 @lru_cache(maxsize=16)
 def require_linear_solver(library: Any, name: str, hsl: str | None) -> None:
     """Refuse a linear solver that is not there: Ipopt would complain on standard output, or (ma97) crash.

@@ -8,7 +8,7 @@ subject to  balance, ratings, angle differences        nlp.power_flow
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,6 +25,7 @@ from gridveil.nlp.dispatch_cost import DispatchCost, dispatch_cost, set_cost_bou
 from gridveil.nlp.power_flow import Demand, PowerFlow, line_numbers, power_flow, set_bounds, set_flat_start
 from gridveil.nlp.problem import Layout, Problem, build
 from gridveil.nlp.solver import Bounds, Outcome, Progress, SolverOptions, Start, Status
+from gridveil.shown import as_card
 
 if TYPE_CHECKING:
     from gridveil.grid.frames import Frame
@@ -40,7 +41,17 @@ SOLVED = 1e-7
 class OpfModel:
     """The AC-OPF of a grid: its pattern with its costs, and the limits and ratings of one world of it.
 
-    Build it once, solve it often.
+    Build it once (`gv.opf_model`), solve it often.
+
+    Attributes:
+        grid: Whose limits and ratings it has.
+        problem: Variables, rows, and the patterns of derivatives.
+        flow: Where the power flow stands in it.
+        cost: Where the cost does.
+
+    Examples:
+        >>> gv.opf_model("case14_ieee")
+        OpfModel(Grid(14 buses, 5 generators, 20 lines), 38 variables, 88 rows)
     """
 
     grid: Grid
@@ -51,9 +62,26 @@ class OpfModel:
     def __repr__(self) -> str:
         return f"OpfModel({self.grid!r}, {self.problem.n_variable} variables, {self.problem.n_constraint} rows)"
 
+    def fits(self, grid: Grid) -> bool:
+        """Is it the pattern of this grid too? Elements, taps, shunts, costs and which limits there are must agree."""
+        return grid is self.grid or all(
+            np.array_equal(one, other) for one, other in zip(_pattern(self.grid), _pattern(grid), strict=True)
+        )
+
     def at(self, grid: Grid) -> OpfModel:
         """The same pattern in another world: demand, limits and ratings may differ, zeros and costs may not."""
         return self if grid is self.grid else replace(self, grid=grid, flow=replace(self.flow, grid=grid))
+
+
+def _pattern(grid: Grid) -> list[FloatArray | IntArray]:
+    """What of a grid is built into its problem."""
+    buses, lines = grid.buses, grid.lines
+    curves = [getattr(cost, field.name) for cost in (grid.cost_p, grid.cost_q) for field in fields(cost)]
+    limited = [np.isfinite(one) for one in (lines.rating, lines.angle_min, lines.angle_max)]
+    return [
+        np.array([grid.base_mva]), buses.number, buses.is_reference, buses.gs, buses.bs, grid.generators.bus,
+        lines.bus_from, lines.bus_to, lines.tap, lines.shift, *limited, *curves,
+    ]  # fmt: skip
 
 
 class Near(NamedTuple):
@@ -65,12 +93,30 @@ class Near(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The end of an AC-OPF: its status, and the last point, which where that is `optimal` `grid.physics` has judged.
+    """The end of an AC-OPF: its status, and the last point, which where that is `optimal` has been judged
+    independently.
 
-    `multipliers` has an array per row name (and per bound, as `vm_lower`, `vm_upper`, ...), by bus, generator or line;
-    the Lagrangian is cost + Σ multiplier·row, so `balance_p` is the marginal cost of serving demand. `end` has them in
-    the order of the problem, for another solve to go on from; `grid` is what was solved. Linear algebra is all the time
-    that was not spent in functions and derivatives.
+    Attributes:
+        status: How it ended.
+        detail: The same in words.
+        cost: In $/h.
+        point: Voltages, generation and flows.
+        violations: Recomputed by `grid.physics`, which shares no formula with the solver's model.
+        multipliers: An array per row name (and per bound, as `vm_lower`, `vm_upper`, ...), by bus, generator or line.
+            The Lagrangian is cost + Σ multiplier·row, so `balance_p` is the marginal cost of serving demand.
+        end: The same in the order of the problem, for another solve to go on from.
+        iterations: Of all attempts.
+        attempts: From how many starts it was tried.
+        seconds_evaluation: Time in functions and derivatives.
+        seconds_linear_algebra: All other time in the solver.
+        grid: What was solved.
+
+    Examples:
+        >>> solution = gv.solve_opf("case14_ieee").require()
+        >>> solution.violations.largest < 1e-6
+        True
+        >>> print(f"{solution.frame('buses')['price'].max():.2f} $/MWh at most")
+        9.14 $/MWh at most
     """
 
     status: Status
@@ -85,6 +131,8 @@ class Solution:
     seconds_evaluation: float
     seconds_linear_algebra: float
     grid: Grid
+
+    _repr_html_ = as_card
 
     def __repr__(self) -> str:
         effort = f"{self.iterations} iterations, {self.seconds:.2f} s"

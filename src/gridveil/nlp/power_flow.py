@@ -25,7 +25,17 @@ from gridveil.nlp.solver import Bounds
 
 
 class Demand(NamedTuple):
-    """Active and reactive demand of every bus, in per unit."""
+    """Active and reactive demand of every bus, in per unit.
+
+    Attributes:
+        pd: Active.
+        qd: Reactive.
+
+    Examples:
+        >>> buses = gv.load("case14_ieee").grid.buses
+        >>> gv.solve_opf("case14_ieee", gv.Demand(0.9 * buses.pd, 0.9 * buses.qd)).cost < 2178
+        True
+    """
 
     pd: FloatArray
     qd: FloatArray

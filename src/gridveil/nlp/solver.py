@@ -41,11 +41,23 @@ class Patience(NamedTuple):
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """What a user may set. Library and linear solver also come from the environment; `starts` is how many may be tried,
-    `patience` how long each of them, `matching` whether rows are matched to columns before they are factorised.
+    """What a user may set of the solver.
 
-    `library` (or GRIDVEIL_IPOPT) is the path of another libipopt; `linear_solver` (or GRIDVEIL_LINEAR_SOLVER) one of
-    those it was built with, such as ma57; `hsl_library` (or GRIDVEIL_HSL) the path of the library that has it.
+    Attributes:
+        tolerance: Of the optimality conditions, scaled.
+        max_iterations: Of every start.
+        max_seconds: Of every start; without a limit if None.
+        starts: How many may be tried; all if None.
+        patience: How long each of them may go without progress.
+        matching: Whether rows are matched to columns before they are factorised.
+        library: The path of another libipopt (or GRIDVEIL_IPOPT in the environment).
+        linear_solver: One of those it was built with, such as `ma57` (or GRIDVEIL_LINEAR_SOLVER).
+        hsl_library: The path of the library that has it (or GRIDVEIL_HSL).
+        verbose: Let Ipopt print what it does.
+
+    Examples:
+        >>> gv.solve_opf("case14_ieee", options=gv.SolverOptions(max_iterations=3)).status
+        <Status.ITERATION_LIMIT: 'iteration_limit'>
     """
 
     tolerance: float = 1e-7

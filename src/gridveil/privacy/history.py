@@ -3,12 +3,42 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from gridveil.privacy.chain import Entry
-from gridveil.privacy.composition import USUAL_REACH, Accounts, Assets, Charge, Lost, accounts
+from gridveil.privacy.composition import QUESTIONS, USUAL_REACH, Accounts, Assets, Charge, Lost, Within, accounts
+
+FORMER = ("lines", "ratings", "loads", "limits", "costs")
+"""Groups of numbers as earlier versions have them, whose charges have one α and say at most what they left `bare`."""
+OF_LINES = ("log", "additive", "paper")
+"""What they charged before groups could be chosen: all but lines was left as it was."""
+
+
+def charge_of(entry: Entry) -> Charge:
+    """The charge of an entry. One of an earlier version names no groups: it is for all that an asset has."""
+    said = entry.details
+    more = said.get("groups", {}), said.get("way", ""), said.get("otherwise", {})
+    return Charge(said["loss"], said["alpha"], said["unit"], said["mechanism"], *more)
+
+
+def charged_up_to(entry: Entry) -> Within:
+    """Up to which change of each group a charge was."""
+    charge = charge_of(entry)
+    one = charge.unit in QUESTIONS or len(set(charge.groups.values())) < 2
+    return Within(charge.mechanism, charge.alpha, charge.unit, {} if one else by_place(charge.groups))
+
+
+def by_place(groups: Mapping[str, float]) -> dict[str, float]:
+    """Groups in their order, whatever that of an entry's text."""
+    return {group: groups[group] for group in (*FORMER, *sorted(groups)) if group in groups}
+
+
+def _drawn(entry: Entry) -> set[str]:
+    """The groups that a draw of an earlier version protected."""
+    bare = entry.details.get("bare", FORMER[1:] if entry.details["mechanism"] in OF_LINES else ())
+    return set(FORMER) - set(bare)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +59,30 @@ class History:
 
     @cached_property
     def charges(self) -> list[tuple[Assets, Charge]]:
-        found = []
+        """What was charged to whom. Of earlier versions a draw is for the groups that it did not leave bare, at its one
+        α, and a question for those of the draws of its network before it."""
+        found, drawn = [], dict[int, set[str]]()
         for entry in self.of("charge"):
-            said = entry.details
-            charge = Charge(said["loss"], said["alpha"], said["unit"], said["mechanism"])
-            found.append((self.networks[said["network"]], charge))
+            charge, network = charge_of(entry), entry.details["network"]
+            if "groups" not in entry.details:
+                if charge.unit not in QUESTIONS:
+                    drawn[network] = drawn.get(network, set()) | (groups := _drawn(entry))
+                else:
+                    groups = drawn.get(network, set())
+                charge = charge._replace(groups={group: charge.alpha for group in FORMER if group in groups})
+            found.append((self.networks[network], charge))
         return found
+
+    def groups(self, network: Assets) -> list[str]:
+        """The groups that were protected of any asset of a network, in their order."""
+        keys = set(network.keys)
+        found = {
+            group
+            for assets, charge in self.charges
+            if not keys.isdisjoint(assets.keys)
+            for group in charge.groups or FORMER
+        }
+        return [*(group for group in FORMER if group in found), *sorted(found.difference(FORMER))]
 
     @cached_property
     def lost(self) -> list[Lost]:
@@ -46,11 +94,10 @@ class History:
 
     @property
     def reach(self) -> dict[str, float]:
-        """The largest α of each unit that was charged; of one that was not, the usual one."""
+        """The largest α of each unit that was charged, in any group; of a unit that was not, the usual one."""
         found = dict[str, float]()
-        for entry in self.of("charge"):
-            unit, alpha = entry.details["unit"], entry.details["alpha"]
-            found[unit] = max(alpha, found.get(unit, 0.0))
+        for one in map(charge_of, self.of("charge")):
+            found[one.unit] = max(one.alpha, *one.groups.values(), found.get(one.unit, 0.0))
         return USUAL_REACH | found
 
     @property

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gridveil.errors import LedgerError
-from gridveil.files import sync_directory
+from gridveil.files import sync_directory, sync_file
 from gridveil.privacy.chain import Chain, Entry
 from gridveil.privacy.composition import USUAL_REACH, Lost
 from gridveil.privacy.database import LOG, SHARED, Unavailable, there
@@ -302,8 +302,7 @@ def _write_lost(copy: Path, key: bytes, charge: Lost, missing: int | None) -> No
 
 def _end(copy: Path, key: bytes) -> Anchor:
     """The anchor of a copy, which is on disk now."""
-    with copy.open("rb") as stream:
-        os.fsync(stream.fileno())
+    sync_file(copy)
     chain = Chain(copy, key)
     with chain.reading() as connection:
         links = chain.linked(connection)

@@ -1,7 +1,8 @@
 """The ledger: what has been spent on which asset, on disk before a random bit is drawn, true after any crash.
 
-Adjacent networks differ in one asset (a corridor), so accounts are those of assets: a release charges every asset of
-its network, and what a network has spent is the largest of theirs. A new bus, a part of a network, or a border that two
+Adjacent networks differ in one asset (a corridor, a load, a plant), so accounts are those of assets, one for each group
+of an asset's numbers: a release charges every asset of its network that it protects, by one entry with an α for each
+group, and what a network has spent is the largest account of it. A new bus, a part of a network, or a border that two
 networks share count rightly by that. An asset is known by a keyed name of its public identity.
 
 Entries, in a chain (`privacy/chain.py`): `network` (its assets, as changes to one that is known), `charge`, `limit`,
@@ -60,7 +61,18 @@ class Charged(LedgerError):
 
 
 class Ledger:
-    """An open ledger; processes may share the file."""
+    """An open ledger of the privacy spent; processes may share its file. Open one with `Ledger.open` or `Ledger.init`.
+
+    Args:
+        path: Of the database.
+        key: That seals its entries.
+
+    Examples:
+        >>> from tempfile import mkdtemp
+        >>> ledger = gv.Ledger.init(mkdtemp() + "/grid.ledger")
+        >>> [entry.kind for entry in ledger.entries()]
+        ['limit']
+    """
 
     def __init__(self, path: Path, key: bytes) -> None:
         self.path = path
@@ -136,9 +148,12 @@ class Ledger:
                 ledger._chain.require()
         return ledger
 
-    def assets(self, name: str, identities: Iterable[str]) -> Assets:
-        """The ledger's view of a network whose assets have these public identities."""
-        return Assets(name, tuple(self._chain.keyed("asset", one) for one in identities))
+    def assets(
+        self, name: str, identities: Iterable[str], groups: Iterable[tuple[str, ...]] = (), way: str = ""
+    ) -> Assets:
+        """The ledger's view of a network whose assets have these public identities, each with its `groups` of numbers;
+        without them every charge counts for an asset, at its least α. `way` is that of its coordinates."""
+        return Assets(name, tuple(self._chain.keyed("asset", one) for one in identities), tuple(groups), way)
 
     def charge(
         self,
@@ -156,8 +171,13 @@ class Ledger:
         is taken over whatever the limits say: they are not `binding` then. The receipt lists earlier charges of
         `related` assets, unless there are none but the network's.
         """
-        if not all(isfinite(value) and value > 0 for value in (charge.loss, charge.alpha)):
+        if not all(
+            isfinite(value) and value > 0
+            for value in (charge.loss, charge.alpha, *charge.groups.values(), *charge.otherwise.values())
+        ):
             raise LedgerError(f"a loss of {charge.loss} at α = {charge.alpha} cannot be charged; both must be positive")
+        if charge.groups and charge.alpha != min(charge.groups.values()):
+            raise LedgerError(f"α = {charge.alpha} is not the least α of the groups of a charge; nothing was charged")
         receipt = None
         try:
             with self._chain.appending() as (connection, entries):
@@ -166,7 +186,8 @@ class Ledger:
                 if binding and most.exceeded:
                     raise BudgetExceeded(refusal(history.accounts(network), most))
                 known = history.known(network) or self._meet(connection, history, network)
-                body = {**(details or {}), **charge._asdict(), "network": known}
+                said = {**charge._asdict(), "groups": dict(charge.groups), "otherwise": dict(charge.otherwise)}
+                body = {**(details or {}), **said, "network": known}
                 entry = self._chain.append(connection, "charge", body)
                 receipt = Receipt(
                     entry.number, entry.hash, charge.loss, with_this.largest, with_this.within, with_this.largest_limit,
@@ -279,11 +300,12 @@ def default_path() -> Path:
 
 
 def refusal(before: Accounts, after: Accounts) -> str:
-    """Why a charge is refused: by the line that would be farthest beyond its limit."""
+    """Why a charge is refused: by the account that would be farthest beyond its limit."""
     at = after.nearest
+    group = f" ({after.groups[at]})" if after.groups[at] else ""
     return (
         f"the release would cost {after.spent[at] - before.spent[at]:.6g}; this network has spent "
-        f"{before.spent[at]:.6g} of its limit {after.limit[at]:.6g}, counted for changes up to "
+        f"{before.spent[at]:.6g} of its limit {after.limit[at]:.6g}{group}, counted for changes up to "
         f"{reach_words(after.within)}. This was not charged; raise the limit with 'gridveil ledger set-limit' if that "
         "is meant"
     )
@@ -291,7 +313,19 @@ def refusal(before: Accounts, after: Accounts) -> str:
 
 def reach_words(within: Sequence[Within]) -> str:
     """Up to which changes a loss is counted."""
-    return " and ".join(dict.fromkeys(f"{one.alpha:g} ({one.unit})" for one in within))
+    found = dict[str, None]()
+    for one in within:
+        by_alpha = dict[float, list[str]]()
+        for group, alpha in one.groups.items():
+            by_alpha.setdefault(alpha, []).append(group)
+        said = ", ".join(f"{alpha:g} of {listed(some)}" for alpha, some in by_alpha.items())
+        found[f"{said or f'{one.alpha:g}'} ({one.unit})"] = None
+    return " and ".join(found)
+
+
+def listed(words: Sequence[str]) -> str:
+    """One, two and three."""
+    return " and ".join(one for one in (", ".join(words[:-1]), *words[-1:]) if one)
 
 
 def refuse_anchor(path: Path, anchor: Path) -> None:

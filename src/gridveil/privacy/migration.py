@@ -97,6 +97,6 @@ def _take_over(book: Ledger, entries: Sequence[dict[str, Any]], by_name: Mapping
             book.set_limit(assets, said["limit"])
             continue
         unit = _UNITS.get(said["unit"], said["unit"])
-        charge = Charge(entry["loss"], said["alpha"], unit, said["mechanism"])
+        charge = Charge(entry["loss"], said["alpha"], unit, said["mechanism"], {"lines": said["alpha"]})
         unsaid = [] if said["mechanism"] == "cost" else [EARLIER]
         book.charge(assets, charge, {"given": said.get("given", unsaid), "taken_over": entry["time"]}, binding=False)

@@ -62,7 +62,18 @@ class ExactNoise(Noise):
 
 
 class SeededNoise(Noise):
-    """Reproducible noise for studies. Whoever knows the seed can take it off again: it protects nothing."""
+    """Reproducible noise for studies. Whoever knows the seed can take it off again: it protects nothing.
+
+    Args:
+        seed: A whole number from 0 on.
+
+    Raises:
+        PrivacyError: It is none.
+
+    Examples:
+        >>> gv.SeededNoise(7).private
+        False
+    """
 
     private = False
 

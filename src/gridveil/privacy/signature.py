@@ -112,7 +112,24 @@ def can_sign() -> bool:
 
 
 def create_key(path: Path) -> PublicKey:
-    """Make a key: the private half at `path`, for its owner only, the public half beside it, as `path`.pub."""
+    """Make a key to sign releases with, in a new file that only its owner can read, and its public half beside it.
+
+    Args:
+        path: Of the private key; the public one gets `.pub` at its end.
+
+    Returns:
+        The public key.
+
+    Raises:
+        PrivacyError: There is such a file, or it cannot be written.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> file = Path(mkdtemp()) / "grid.key"
+        >>> gv.create_key(file).weak, sorted(one.name for one in file.parent.iterdir())
+        (False, ['grid.key', 'grid.key.pub'])
+    """
     _require()
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
@@ -142,7 +159,25 @@ def public_name(path: Path) -> Path:
 
 
 def read_private_key(path: Path) -> PrivateKey:
-    """A private key to sign with; one that others may read is refused."""
+    """Read a key that `gv.create_key` or OpenSSL made, for `release.write(..., sign=key)`.
+
+    Args:
+        path: Of the private key.
+
+    Returns:
+        The key.
+
+    Raises:
+        PrivacyError: It is no Ed25519 key, or others may read it.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> file = Path(mkdtemp()) / "grid.key"
+        >>> public = gv.create_key(file)
+        >>> gv.read_private_key(file).public == public
+        True
+    """
     _require()
     from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415

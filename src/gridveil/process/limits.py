@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from contextlib import suppress
 
@@ -13,6 +12,8 @@ if sys.platform != "win32":  # which has no such limits
 
 MEMORY = 64 * 2**30
 """Bytes of address space. 9,241 buses need 1 GB; three BLAS libraries reserve 0.2 GB per core, for 64 at most."""
+_KILL = 9
+"""SIGKILL, a name that Windows does not have."""
 CPU_SECONDS = 48 * 3600
 """Seconds of processor time. 9,241 buses need about 40."""
 
@@ -23,7 +24,7 @@ def settle() -> None:
     lower("RLIMIT_CPU", CPU_SECONDS)
     lower("RLIMIT_CORE", 0)
     # a parent that is dead already is noticed by the end of the input
-    prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    prctl(SET_PARENT_DEATH_SIGNAL, _KILL)
 
 
 def lower(name: str, most: int) -> bool:

@@ -37,7 +37,9 @@ def isolated(module: str, *, quiet: bool = False) -> subprocess.Popen[bytes]:
             stderr=subprocess.DEVNULL if quiet else subprocess.PIPE,
             env=environment(os.environ),
             cwd=place,
-            start_new_session=True,  # Ctrl-C is the parent's business, which ends its children in order
+            # Ctrl-C is the parent's business, which ends its children in order
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same, on Windows
         )
 
 

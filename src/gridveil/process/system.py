@@ -44,3 +44,22 @@ def exchange(one: Path, other: Path) -> bool:
     if not (LINUX and hasattr(_library(), "renameat2")):
         return False
     return int(_library().renameat2(AT_CWD, os.fsencode(one), AT_CWD, os.fsencode(other), RENAME_EXCHANGE)) == 0
+
+
+def lacking() -> tuple[str, ...]:
+    """What GridVeil does on Linux and not on this system, in words, for who wants to know what is lost."""
+    if LINUX:
+        return ()
+    everywhere = (
+        "the repair process is not kept from files and network by the system (it gets nothing secret in any case)",
+        "a bundle that is replaced by --force is away for a moment",
+    )
+    if sys.platform == "win32":
+        return (
+            *everywhere,
+            "who may read a ledger or a key is not looked at: keep them in a folder of your own",
+            "two studies into one directory, or two restorations of one ledger, do not notice each other",
+            "what a killed release has left (.gridveil.*) is not removed",
+            "neither memory nor processor time of the repair process is limited, and crash dumps are not turned off",
+        )
+    return everywhere

@@ -5,7 +5,7 @@ Every sentence is a function of the typed record, so that a manifest with other 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from re import sub
 
 import numpy as np
@@ -53,11 +53,17 @@ def bared(group: Group) -> str:
     return f"{GROUP_WORDS[group]}, published as they are by an earlier release"
 
 
+BY_CLASS = "which units, of whatever buses, have equal cost curves, published as they are by an earlier release"
+"""That one drew a class of units as one element, and what is protected now are plants."""
+BY_PLANT = "cost curves that several plants have, which an earlier release drew for each of them"
+"""That one drew plants apart, and what is protected now are classes: each plant tells of its class."""
 EARLIER_CONDITIONS = (
     *(_condition(kind, source, many) for kind in (FactKind.COST, FactKind.LOSSES, FactKind.UNUSED_COST)
       for source in (Source.PUBLISHED, Source.DECLARED) for many in ("", SEVERAL)),
     *(_condition(kind, source, "") for kind in TOTALS for source in (Source.PUBLISHED, Source.DECLARED)),
     *(bared(group) for group in Group),
+    BY_CLASS,
+    BY_PLANT,
     NEEDS_DISPATCH,
     UNSAID,
     LOST,
@@ -263,7 +269,19 @@ def _left_open(words: MechanismWords, grid: Grid | Structure) -> list[str]:
     return stated
 
 
-def distances(within: Sequence[tuple[float, str]], *, joint: bool = False) -> str:
-    """In words, up to which changes a cumulative loss holds: (reach, unit) of each, with a joint release among them."""
+def distances(within: Iterable[tuple[float, str, Mapping[Group, float]]], *, joint: bool = False) -> str:
+    """In words, up to which changes a cumulative loss holds: (reach, unit, that of each group if they differ), with a
+    joint release among them."""
     units = UNITS | {RELATIVE: "relative, of all coordinates of an element together"} if joint else UNITS
-    return " and ".join(dict.fromkeys(f"{alpha:g} {units[unit]}" for alpha, unit in within))
+    return " and ".join(dict.fromkeys(_reach(alpha, units[unit], groups) for alpha, unit, groups in within))
+
+
+def _reach(alpha: float, unit: str, groups: Mapping[Group, float]) -> str:
+    """One of them. Parts of several groups' changes are added up, as in the distance of a joint release."""
+    if not groups:
+        return f"{alpha:g} {unit}"
+    found: dict[float, list[str]] = {}
+    for group, own in groups.items():
+        found.setdefault(own, []).append(group)
+    each = ", ".join(f"{own:g} of {', '.join(some)}" for own, some in found.items())
+    return f"{each} ({unit}, half of one and half of another adding up to a whole)"

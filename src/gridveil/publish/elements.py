@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from gridveil.arrays import IntArray
 from gridveil.grid import Structure
-from gridveil.wall.protection import Element, Protection
+from gridveil.privacy.composition import Assets
+from gridveil.privacy.ledger import Ledger
+from gridveil.wall.protection import EVERYTHING, Element, Group, Protection, Ratings, groups_of
 
 SameAs = Mapping[int, int]
 """By what number the ledger knows a bus that was renumbered."""
@@ -29,10 +32,53 @@ def corridor_buses(structure: Structure, same_as: SameAs | None = None) -> list[
     return [(low, high) for low, high in renamed]
 
 
+def assets(
+    ledger: Ledger, name: str, structure: Structure, same_as: SameAs | None = None, protection: Protection = EVERYTHING
+) -> Assets:
+    """A network in a ledger: every asset that a release protects, with the groups of it that are."""
+    found = touched(structure, same_as, protection)
+    return ledger.assets(name, found.names, found.groups, way(protection))
+
+
+def way(protection: Protection) -> str:
+    """How the ledger knows in which coordinates a release takes an element's numbers: ratings by themselves, or not."""
+    return str(protection.ratings) if protection.ratings is Ratings.WITH_IMPEDANCE else ""
+
+
+def otherwise(protection: Protection) -> dict[str, float]:
+    """Up to which change of its groups a draw counts for those who take ratings in the other coordinate: there an
+    impedance that changes alone moves the rating's coordinate, too (docs/proofs/composition.md)."""
+    if not {Group.LINES, Group.RATINGS} <= set(protection.groups):
+        return {}
+    alone = 1 / protection.alpha[Group.LINES] + 1 / protection.alpha[Group.RATINGS]
+    return {str(Group.LINES): 1 / alone}
+
+
+class Touched(NamedTuple):
+    """The public identities of assets, and which groups of the numbers of each are meant."""
+
+    names: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+
+
+def touched(structure: Structure, same_as: SameAs | None = None, protection: Protection = EVERYTHING) -> Touched:
+    """What a release protects: every element of a kind, whether or not it has a number of each group, so that all
+    groups of an element are charged with the same questions."""
+    found = {
+        kind: (names, tuple(str(group) for group in groups_of(kind) if group in protection))
+        for kind, names in by_element(structure, same_as).items()
+    }
+    pairs = [(name, groups) for names, groups in found.values() if groups for name in names]
+    return Touched(tuple(name for name, _ in pairs), tuple(groups for _, groups in pairs))
+
+
+LINES_ALONE = Protection({Group.LINES: 1.0})
+"""What releases protect that do not say otherwise."""
+
+
 def identities(structure: Structure, same_as: SameAs | None = None, protection: Protection | None = None) -> list[str]:
     """The public identity of every asset that a release protects: corridors, unless more or others are."""
-    elements = (Element.CORRIDOR,) if protection is None else protection.elements
-    return [name for kind, names in by_element(structure, same_as).items() if kind in elements for name in names]
+    return list(touched(structure, same_as, protection or LINES_ALONE).names)
 
 
 def by_element(structure: Structure, same_as: SameAs | None = None) -> dict[Element, list[str]]:

@@ -16,6 +16,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gridveil.errors import OtherFormat, ReleaseError
 from gridveil.publish.digests import Digests, Hash
+from gridveil.shown import as_card
 from gridveil.wall.codec import from_json, json_schema
 from gridveil.wall.facts import Fact
 from gridveil.wall.protection import Group, Protection, Ratings
@@ -39,13 +40,15 @@ VERSION = r"[0-9]{1,4}([.][0-9]{1,6}){0,3}((a|b|rc)[0-9]{1,3})?([.]post[0-9]{1,3
 Version = Annotated[str, Meta(pattern=rf"^(absent|{VERSION})(?![\s\S])")]
 FIRST_DAY = date(2026, 1, 1)
 """No release is older: the first format is of that year."""
-Format = Literal["gridveil-release-5", "gridveil-release-6", "gridveil-release-7"]
+Format = Literal["gridveil-release-5", "gridveil-release-6", "gridveil-release-7", "gridveil-release-8"]
 FORMAT: Format = "gridveil-release-5"
 JOINT_FORMAT: Format = "gridveil-release-6"
 """Of releases that protect more than lines."""
 WIDER_FORMAT: Format = "gridveil-release-7"
 """Of releases with translations, with ids of elements, or with an invented cost."""
-READ = (FORMAT, JOINT_FORMAT, WIDER_FORMAT)
+GROUP_FORMAT: Format = "gridveil-release-8"
+"""Of releases whose cumulative loss holds up to an α of its own for each group."""
+READ = (FORMAT, JOINT_FORMAT, WIDER_FORMAT, GROUP_FORMAT)
 
 
 class MechanismRecord(Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,11 +91,18 @@ class ProtectionRecord(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WithinRecord(Struct, frozen=True, forbid_unknown_fields=True):
-    """Up to which change a cumulative loss holds, by what was charged."""
+    """Up to which change a cumulative loss holds, by what was charged; where groups have an α each, `alpha` is the
+    least."""
 
     mechanism: Charged
     alpha: Positive
     unit: Unit
+    groups: dict[Group, Positive] | UnsetType = UNSET
+
+    @property
+    def by_group(self) -> dict[Group, float]:
+        """The α of every group, where they are not all `alpha`."""
+        return {} if isinstance(self.groups, UnsetType) else dict(self.groups)
 
 
 class Privacy(Struct, frozen=True, forbid_unknown_fields=True):
@@ -207,7 +217,14 @@ class Software(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
-    """The record of one release; the bundle adds the digests and the key that signs them."""
+    """The record of one release; the bundle adds the digests and the key that signs them. docs/bundle.md has every
+    field.
+
+    Examples:
+        >>> made = gv.release(gv.seal("case14_ieee"), gv.Plan(1.0, "10%", "1%"), noise=gv.SeededNoise(1))
+        >>> made.manifest.privacy.epsilon, made.manifest.warning is not None
+        (1.0, True)
+    """
 
     format: Format
     warning: str | None
@@ -230,6 +247,8 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     ids_kept: Literal[True] | UnsetType = UNSET
     invented_cost: Annotated[float, Meta(gt=-LARGEST, lt=LARGEST)] | UnsetType = UNSET
 
+    _repr_html_ = as_card
+
     def __repr__(self) -> str:
         private = "private" if self.privacy.differentially_private else "NOT private"
         epsilon = f"epsilon {self.privacy.epsilon:g}, alpha {self.privacy.alpha:g}"
@@ -238,6 +257,8 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
 
 def format_of(record: Manifest) -> Format:
     """The least format that has all of a manifest's fields."""
+    if any(one.by_group for one in record.privacy.cumulative_within or []):
+        return GROUP_FORMAT
     if record.sha256.translated or record.ids_kept is not UNSET or record.invented_cost is not UNSET:
         return WIDER_FORMAT
     return FORMAT if record.protection is UNSET else JOINT_FORMAT
@@ -249,6 +270,11 @@ def protection_of(record: Manifest) -> Protection | None:
     if isinstance(stated, UnsetType) or not stated.groups:
         return None
     return Protection(dict(stated.groups), stated.ratings, stated.cost_classes)
+
+
+def groups_stated(record: Manifest) -> list[Group]:
+    """The protected groups in the order in which a manifest has them."""
+    return [] if isinstance(record.protection, UnsetType) else list(record.protection.groups)
 
 
 def ids_kept(record: Manifest) -> bool:

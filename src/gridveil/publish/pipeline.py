@@ -23,7 +23,7 @@ from gridveil.process.cores import core_dumps_off
 from gridveil.publish.asking import Asking
 from gridveil.publish.behind import Progress, Public, Shop, finished, joint_world, merits, repaired
 from gridveil.publish.costs import check_scale, copper_plates
-from gridveil.publish.elements import SameAs, identities
+from gridveil.publish.elements import SameAs, assets
 from gridveil.publish.kept import kept_draw
 from gridveil.publish.plan import Plan
 from gridveil.publish.preview import charges, preview
@@ -105,13 +105,40 @@ def release(
     progress: Progress = quiet,
     hands: Hands = alone,
 ) -> Release:
-    """Make one release. `ledger` is needed unless the noise is seeded, which makes the release not private at all:
-    an open one, or "default" for the user's own, which nothing is spent from unless it is asked for.
+    """Make one release: charge the ledger, draw the noise once, repair the network without looking at the original
+    again, certify what is written.
 
-    With a `profile` the promises hold at `plan.steps` of its steps. The lines are drawn once, whatever the profile.
-    `deliver` takes the release where it belongs; if that fails, the failure says what is spent, as every failure after
-    the charge does (`Spent`). What is likely to be a slip is refused unless it is `confirmed`. `same_as` says as what
-    the ledger knows renumbered buses. `hands` solve the unused steps on the released network (`repair/unused.py`).
+    Args:
+        network: What `gv.seal` gave.
+        plan: What is asked for.
+        ledger: An open one, or "default" for the user's own, which nothing is spent from unless it is asked for. Needed
+            unless the noise is seeded.
+        noise: `gv.SeededNoise(7)` for research, which makes the release not private at all; else exact noise.
+        workshop: What repairs; a process of its own, unless tests say otherwise.
+        profile: Demands of a horizon: the promises hold at `plan.steps` of its steps. The numbers are drawn once,
+            whatever the profile.
+        deliver: Takes the release where it belongs; if that fails, the failure says what is spent.
+        confirmed: What is likely to be a slip is refused unless this is set.
+        same_as: As what the ledger knows renumbered buses.
+        progress: Called with the name of every stage.
+        hands: Who solves the unused steps on the released network (`repair/unused.py`).
+
+    Returns:
+        The release, to be written with its method `write`.
+
+    Raises:
+        PrivacyError: No ledger, no budget left, or a likely slip; nothing was charged.
+        ReleaseError: The original has no dispatch, or the plan does not fit it; nothing was charged.
+        Spent: Whatever fails after the charge: which entries of the ledger, what loss, and why.
+
+    Examples:
+        >>> plan = gv.Plan(epsilon=1.0, alpha="10%", beta="1%")
+        >>> made = gv.release(gv.seal("case14_ieee"), plan, noise=gv.SeededNoise(1))  # research: NOT private
+        >>> made.certificate
+        Certificate(6 checks, all hold)
+        >>> gv.release(gv.seal("case14_ieee"), plan)
+        Traceback (most recent call last):
+        gridveil.errors.LedgerError: ...
     """
     ready = prepared(network, plan, profile)
     network, noise = ready.network, noise or ExactNoise()
@@ -195,8 +222,10 @@ def _purse(book: Ledger | None, network: Sealed, plan: Plan, same_as: SameAs | N
     """Charges the elements that the plan protects; what was released before is asked for of all that there are."""
     if book is None:
         return Purse(None, Assets("", ()))
-    touched, all_there = (identities(network.structure, same_as, one) for one in (plan.protection, EVERYTHING))
-    return Purse(book, book.assets(network.name, touched), book.assets(network.name, all_there))
+    charged, related = (
+        assets(book, network.name, network.structure, same_as, one) for one in (plan.protection, EVERYTHING)
+    )
+    return Purse(book, charged, related)
 
 
 def _require_optima(plan: Plan, truth: Truth, unused: Truth, progress: Progress) -> None:

@@ -34,28 +34,52 @@ LARGEST_COST = 1e15
 
 @dataclass(frozen=True)
 class Plan:
-    """ε, α, β and the mechanism. α may carry its unit: '10%' (only `log`) or '0.1pu' (only `additive`, `paper`); β may
-    be written '1%'.
+    """What is asked for: ε, α, β, the mechanism, and what is to be protected. Checked at once; nothing is charged by
+    it.
 
-    ε is the total. `cost` says where the public dispatch cost comes from: 'private' (noised, for the share `cost_share`
-    of ε and changes of the surcharge up to `cost_sensitivity`; the default), 'derived' (from the noisy lines: nothing
-    is asked), 'declared' (rounded, no noise: ε is then conditional) or 'published' (`published_cost`, public before).
+    Attributes:
+        epsilon: The total budget.
+        alpha: The change that ε protects: '10%' or 0.1 with `log`, '0.1pu' or 0.1 with the others.
+        beta: How far the optimal cost may lie from the public one: '1%' or 0.01.
+        mechanism: `log`, `additive` or `paper`.
+        bound_factor: How far released parameters may lie from the noisy ones.
+        published_cost: The dispatch cost, if it is public already; with a profile one per used step.
+        loss_within: Keep active losses within this factor, too.
+        keep_names: Make names of buses public.
+        steps: How many steps of a profile are used, equally spaced; all if None.
+        declare_unused: State the costs of unused steps without noise.
+        cost: Where the public dispatch cost comes from: 'private' (noised, for the share `cost_share` of ε; the
+            default), 'derived' (from the noisy numbers: nothing is asked), 'declared' (rounded, no noise: ε is then
+            conditional) or 'published'.
+        cost_share: The share of ε for a private cost.
+        cost_sensitivity: Changes of the cost up to this share are protected. A constant, not a guess.
+        unattended: Leave out the question whether the original has an optimal power flow, for those who answer requests
+            of others: then neither a refusal nor an exit code says anything of it.
+        target: What the repair stays near to: values as 'drawn', or 'shrunk' by public data.
+        effort: A repair that costs more than so many AC-OPFs is given up.
+        check_steps: How many unused steps are solved on the released network and reported; all if None.
+        protect: 'lines' (the default), 'ratings', 'loads', 'limits', 'costs', several of them, or 'all'.
+        alphas: An α of their own for some groups.
+        ratings: Protected by themselves ('own') or as rating·|z| ('with-impedance').
+        classes: Units of equal cost curves are one element.
+        totals: Where demand, capacity and merit-order cost of what is protected come from, as for `cost`.
+        published_totals: These, if they are public already.
+        totals_share: The share of ε for private totals.
+        totals_sensitivity: Changes of them up to this share are protected.
+        room: The share of every range that a repaired dispatch leaves free.
+        shape_public: With protected loads a profile that moves each load for itself is declared public.
+        keep_ids: Make ids of branches and units public.
+        invented_cost: The price of units that nobody gave one, for the manifest.
 
-    With a profile, `steps` of its steps, equally spaced, are used (all if it is `None`); `published_cost` then holds
-    one cost per used step. The costs of unused steps stay secret unless `declare_unused`. `unattended` leaves out the
-    question whether the original has an optimal power flow, for those who answer the requests of others: then neither
-    a refusal nor an exit code says anything of it. A repair that costs more than `effort` AC-OPFs is given up.
-    `check_steps` of the unused steps, equally spaced, are solved on the released network and reported (all if `None`).
+    Raises:
+        PrivacyError: A number that protects nothing, or groups and α that contradict each other.
+        ReleaseError: Another contradiction.
 
-    `protect` names groups: 'lines' (the default), 'ratings', 'loads', 'limits', 'costs', or 'all'; `alphas` gives some
-    of them an α of their own. `ratings` are protected by themselves ('own') or as rating·|z| ('with-impedance'), and
-    with `classes` units of equal curves are one element. `totals` (demand, capacity, merit-order cost, of what is
-    protected) are 'private' (for `totals_share` of ε, and changes up to `totals_sensitivity`), 'derived', 'declared' or
-    'published' (`published_totals`). `room` is the share of every range that a projection leaves free. With protected
-    loads a profile may scale all of them; one that moves each for itself needs `shape_public`.
-
-    `keep_names` and `keep_ids` make names of buses and ids of branches and units public. `invented_cost` is the price
-    of units that nobody gave one, for the manifest.
+    Examples:
+        >>> gv.Plan(epsilon=1.0, alpha="10%", beta="1%").alpha
+        0.1
+        >>> gv.Plan(1.0, "30%", "1%", protect="all", alphas={"ratings": "10%"}).mechanism
+        'joint'
     """
 
     epsilon: float
@@ -150,6 +174,8 @@ class Plan:
             raise PrivacyError(
                 f"there is an alpha for {strange[0]}, which is not protected; protect it or leave it out"
             )
+        if not self.joint and Group.LINES in given:  # what is drawn alone has one α
+            object.__setattr__(self, "alpha", given.pop(Group.LINES))
         object.__setattr__(self, "alphas", {str(one): given[one] for one in Group if one in given} or None)
 
     def _check_totals(self) -> None:
@@ -212,7 +238,7 @@ class Plan:
 
     @property
     def reach(self) -> float:
-        """The α that a ledger counts: changes of an element up to this cost no more than ε, whatever their groups."""
+        """The least α: changes of an element up to this cost no more than ε, whatever their groups."""
         return min(self.protection.alpha.values()) if self.joint else float(self.alpha)
 
     def _check_cost(self) -> None:

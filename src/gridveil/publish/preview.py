@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 from gridveil.errors import BudgetExceeded, PrivacyError
+from gridveil.formats.exposed import Exposed
 from gridveil.privacy.composition import Accounts, Assets, Charge, accounts
 from gridveil.privacy.ledger import Ledger, refusal
 from gridveil.privacy.limit import DEFAULT_LIMIT
 from gridveil.publish.describe import stays_public
-from gridveil.publish.elements import SameAs, identities
+from gridveil.publish.elements import SameAs, assets, otherwise, touched, way
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import spent_parts
 from gridveil.sealed.mechanisms import mechanism
 from gridveil.sealed.split import Sealed
 from gridveil.wall.facts import Source
 from gridveil.wall.mechanisms import COST, RELATIVE, SURCHARGE, TOTAL, TOTALS
-from gridveil.wall.protection import EVERYTHING, GROUP_WORDS, Group
+from gridveil.wall.protection import GROUP_WORDS, Group
 
 LARGE_EPSILON = 10.0
 LARGE_ALPHA = 1.0
@@ -65,17 +66,15 @@ class Preview:
 def preview(network: Sealed, plan: Plan, ledger: Ledger | None, *, same_as: SameAs | None = None) -> Preview:
     """What a release would come to in a ledger, or in a new one."""
     loss = plan.epsilon_lines if plan.joint else mechanism(plan.mechanism).loss(network, plan.epsilon_lines)
-    due, touched = charges(plan, loss), identities(network.structure, same_as, plan.protection)
+    due = charges(plan, loss)
     if ledger is None:
-        assets = Assets(network.name, tuple(touched))
-        before, after = (
-            accounts(assets, [(assets, one) for one in some], [(None, DEFAULT_LIMIT)]) for some in ([], due)
-        )
+        found = Assets(network.name, *touched(network.structure, same_as, plan.protection), way(plan.protection))
+        before, after = (accounts(found, [(found, one) for one in some], [(None, DEFAULT_LIMIT)]) for some in ([], due))
         namesake = None
     else:
-        assets, history = ledger.assets(network.name, touched), ledger.history()
-        before, after = (history.accounts(assets, some) for some in ([], due))
-        namesake = history.namesake(assets)
+        found, history = assets(ledger, network.name, network.structure, same_as, plan.protection), ledger.history()
+        before, after = (history.accounts(found, some) for some in ([], due))
+        namesake = history.namesake(found)
     public = stays_public(
         plan.words, network.structure, plan.source, spent_parts(plan, loss, asked=True),
         [one.mechanism for one in after.within], attended=not plan.unattended,
@@ -86,13 +85,23 @@ def preview(network: Sealed, plan: Plan, ledger: Ledger | None, *, same_as: Same
     return Preview(tuple(due), before, after, tuple(public), questions, _impossible(plan))
 
 
+def asked_too(seen: Preview, plan: Plan, exposed: tuple[Exposed, ...]) -> Preview:
+    """The preview with a question for all of a protected group that would be published in shunts."""
+    groups = {str(group) for group in Group if group in plan.protection}
+    return replace(seen, questions=(*seen.questions, *(one.sentence for one in exposed if one.group in groups)))
+
+
 def charges(plan: Plan, loss: float) -> list[Charge]:
     """What a release is charged for its draw, at a loss, and what it may be charged for its totals and its cost."""
-    found = [Charge(loss, plan.reach, plan.words.unit, plan.mechanism)]
+    alphas = {str(group): alpha for group, alpha in plan.protection.alpha.items()}
+    ways = way(plan.protection), otherwise(plan.protection)
+    found = [Charge(loss, plan.reach, plan.words.unit, plan.mechanism, alphas, *ways)]
     if plan.epsilon_totals:
-        found.append(Charge(plan.epsilon_totals, plan.totals_sensitivity, TOTAL, TOTALS))
+        s = plan.totals_sensitivity
+        found.append(Charge(plan.epsilon_totals, s, TOTAL, TOTALS, dict.fromkeys(alphas, s)))
     if plan.source is Source.PRIVATE:
-        found.append(Charge(plan.epsilon_cost, plan.cost_sensitivity, SURCHARGE, COST))
+        s = plan.cost_sensitivity
+        found.append(Charge(plan.epsilon_cost, s, SURCHARGE, COST, dict.fromkeys(alphas, s)))
     return found
 
 
@@ -108,7 +117,7 @@ def _questions(plan: Plan, before: Accounts, after: Accounts, namesake: Assets |
         found.append(f"what the network has spent more than doubles, from {before.largest:.6g} to {after.largest:.6g}")
     if namesake is not None:
         found.append(
-            f"the ledger knows a network '{namesake.name}' of {len(namesake.keys)} corridors, most of which this one "
+            f"the ledger knows a network '{namesake.name}' of {len(namesake.keys)} elements, most of which this one "
             "does not have: lines of other buses have accounts of their own (if buses were renumbered, give --same-as)"
         )
     return tuple(found)
@@ -116,7 +125,7 @@ def _questions(plan: Plan, before: Accounts, after: Accounts, namesake: Assets |
 
 def _opened(plan: Plan, ledger: Ledger, network: Sealed, same_as: SameAs | None) -> list[str]:
     """Groups that an earlier release protected and this one would publish as they are."""
-    everything = ledger.assets(network.name, identities(network.structure, same_as, EVERYTHING))
+    everything = assets(ledger, network.name, network.structure, same_as)
     charges = [entry for entry in ledger.history().earlier(everything) if entry.kind == "charge"]
     drawn = [entry.details for entry in charges if entry.details["mechanism"] not in (COST, TOTALS)]
     usual = [group for group in Group if group is not Group.LINES]

@@ -10,15 +10,18 @@ from importlib.metadata import PackageNotFoundError, version
 from math import ceil, floor, log10
 from re import match
 
-from msgspec import UNSET, UnsetType, convert, structs
+from msgspec import UNSET, UnsetType, structs
 
 from gridveil.errors import ReleaseError
 from gridveil.grid import Grid
 from gridveil.grid.profile import Profile
 from gridveil.privacy.chain import Entry
+from gridveil.privacy.composition import Within
 from gridveil.privacy.ledger import Receipt
 from gridveil.privacy.noise import Noise
 from gridveil.publish.describe import (
+    BY_CLASS,
+    BY_PLANT,
     NEEDS_DISPATCH,
     RESEARCH,
     bared,
@@ -52,7 +55,7 @@ from gridveil.publish.manifest import (
 from gridveil.publish.plan import Plan
 from gridveil.wall.draw import SIGNIFICANT, Repair
 from gridveil.wall.facts import Fact, FactKind, Source, in_order
-from gridveil.wall.mechanisms import COST, TOTALS, place
+from gridveil.wall.mechanisms import COST, JOINT, TOTALS, place
 from gridveil.wall.protection import Group, Protection
 
 
@@ -71,7 +74,7 @@ def make_manifest(
     many unused steps are reported."""
     words, last = plan.words, receipts[-1] if receipts else None
     parts = spent_parts(plan, loss, asked=any(one.kind is FactKind.SURCHARGE for one in facts))
-    within = sorted(last.within, key=lambda one: place(one.mechanism)) if last else []
+    within = within_records(last.within) if last else []
     before = earlier_conditions(receipts, plan.protection)
     used = [fact.step for fact in facts if fact.kind is FactKind.COST and fact.step is not None]
     record = Manifest(
@@ -98,7 +101,7 @@ def make_manifest(
                 joint=plan.joint,
             ),
             cumulative_loss=total_spent(last, words.name) if last else None,
-            cumulative_within=convert([one._asdict() for one in within], list[WithinRecord]) if last else None,
+            cumulative_within=within if last else None,
             limit=last.limit if last else None,
             ledger_entries=[one.entry for one in receipts],
             ledger_head=(receipts[0].head or None) if receipts else None,
@@ -133,6 +136,20 @@ def make_manifest(
     return structs.replace(record, format=format_of(record))
 
 
+def within_records(found: Sequence[Within]) -> list[WithinRecord]:
+    """Up to which change a cumulative loss holds, as a manifest has it."""
+    said = [
+        WithinRecord(
+            one.mechanism,  # type: ignore[arg-type]
+            one.alpha,
+            one.unit,  # type: ignore[arg-type]
+            {group: one.groups[group] for group in Group if group in one.groups} or UNSET,
+        )
+        for one in found
+    ]
+    return sorted(said, key=lambda one: place(one.mechanism))
+
+
 def _protection(plan: Plan, profile: Profile | None) -> ProtectionRecord | UnsetType:
     if not plan.joint:
         return UNSET
@@ -153,13 +170,13 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def conditions(plan: Plan, facts: Sequence[Fact]) -> dict[str, list[str]]:
-    """What the ledger has to remember of a release beside its loss: what it is conditional on."""
+def conditions(plan: Plan, facts: Sequence[Fact]) -> dict[str, list[str] | bool]:
+    """What the ledger has to remember of a release beside its loss: its conditions, and if costs were of classes."""
     words = given(facts)
     if needs_dispatch(plan.source, attended=not plan.unattended):
         words.append(NEEDS_DISPATCH)
     bare = [str(group) for group in Group if group not in plan.protection]
-    return {"given": words, "bare": bare}
+    return {"given": words, "bare": bare, "classes": plan.protection.classes}
 
 
 def earlier_conditions(receipts: Sequence[Receipt], protection: Protection) -> list[str]:
@@ -168,7 +185,21 @@ def earlier_conditions(receipts: Sequence[Receipt], protection: Protection) -> l
     charges = [entry for entry in (receipts[-1].earlier if receipts else ()) if entry.number not in own]
     found = [words for entry in charges for words in entry.details.get("given", [])]
     bare = {group for entry in charges if entry.kind == "charge" for group in _bare(entry)}
-    return known_conditions([*found, *(bared(group) for group in Group if group in bare and group in protection)])
+    found += [bared(group) for group in Group if group in bare and group in protection]
+    return known_conditions([*found, *_other_owners(charges, protection)])
+
+
+def _other_owners(charges: Sequence[Entry], protection: Protection) -> list[str]:
+    """Costs are numbers of plants, or of classes of units: what earlier releases took them for, if not for the same.
+
+    Classes are structure that only releases by class publish. And who changes a class changes all of its plants: in
+    releases by plant that is a change of each. Entries of earlier versions do not say, and may be either.
+    """
+    if Group.COSTS not in protection:
+        return []
+    drawn = [one for one in charges if one.kind == "charge" and one.details["mechanism"] == JOINT]
+    taken = {one.details.get("classes") for one in drawn if Group.COSTS not in _bare(one)}
+    return [BY_PLANT if protection.classes else BY_CLASS] if taken - {protection.classes} else []
 
 
 def _bare(entry: Entry) -> Sequence[str]:

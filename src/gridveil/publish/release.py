@@ -10,16 +10,20 @@ from typing import Any
 
 from msgspec import structs
 
+from gridveil.casefile import Case
 from gridveil.casefile.profile import profile_text
 from gridveil.errors import ReleaseError
+from gridveil.formats.find import load
 from gridveil.grid import LineParameters, Network, OperatingPoint
 from gridveil.grid.changes import Comparison, compare
+from gridveil.grid.frames import Frame, Frames, beside, network_frames, point_frames
 from gridveil.grid.profile import Profile
 from gridveil.privacy.signature import PrivateKey
 from gridveil.publish import bundle
 from gridveil.publish.digests import Digests
 from gridveil.publish.manifest import Manifest, Publisher, format_of
 from gridveil.publish.staging import Taken
+from gridveil.shown import as_card, plotted
 from gridveil.wall.certificate import Certificate, stored
 from gridveil.wall.codec import from_json, to_json
 from gridveil.wall.facts import Fact, FactKind
@@ -27,7 +31,23 @@ from gridveil.wall.facts import Fact, FactKind
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The network as it was read back from its file, its operating points, and what is claimed of it."""
+    """A released network with everything that goes into its bundle. It holds nothing of the original.
+
+    Attributes:
+        network: As it was read back from its file.
+        points: An operating point per used step.
+        certificate: What is claimed of it, recomputed.
+        manifest: What was spent on what, and what is not protected.
+        text: The network's file.
+        profile: The demands of its horizon, if it has one.
+
+    Examples:
+        >>> made = gv.release(gv.seal("case14_ieee"), gv.Plan(1.0, "10%", "1%"), noise=gv.SeededNoise(1))
+        >>> made.certificate.passed, made.manifest.privacy.differentially_private  # seeded noise is never private
+        (True, False)
+        >>> made.frame("lines")[["x_pu", "loading_pct"]].shape
+        (20, 2)
+    """
 
     network: Network
     points: tuple[OperatingPoint, ...]
@@ -35,6 +55,8 @@ class Release:
     manifest: Manifest
     text: str
     profile: Profile | None = None
+
+    _repr_html_ = as_card
 
     def __repr__(self) -> str:
         grid, record = self.network.grid, self.manifest
@@ -58,9 +80,21 @@ class Release:
         """The public dispatch costs of the used steps."""
         return tuple(fact for fact in self.manifest.public_inputs if fact.kind is FactKind.COST)
 
-    def compare(self, original: Network) -> Comparison:
+    def frames(self) -> Frames:
+        """Released numbers as pandas frames, with the operating point of the first used step beside them."""
+        return beside(network_frames(self.network), point_frames(self.network.grid, self.point))
+
+    def frame(self, table: str = "buses") -> Frame:
+        """One of them: `buses`, `generators` or `lines`."""
+        return self.frames().table(table)
+
+    def compare(self, original: str | Path | Case | Network) -> Comparison:
         """Every number before and after, element by element. INTERNAL: it needs the network this was made of."""
-        return compare(original, self.network)
+        return compare(load(original), self.network)
+
+    def plot(self, axes: Any = None, *, title: str | None = None) -> Any:
+        """Draw a map with matplotlib, lines by their loading, on `axes` if there are some; gives back the axes."""
+        return plotted(self, axes, title=title)
 
     def published_by(self, who: Publisher | None) -> Release:
         """The same release with its publisher in the manifest."""

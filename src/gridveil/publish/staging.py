@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gridveil.errors import ReleaseError
-from gridveil.files import by_umask, sync_directory, write_whole
+from gridveil.files import by_umask, sync_directory, sync_file, write_whole
 from gridveil.process.system import exchange
 
 if sys.platform != "win32":  # nothing is locked there, and so nothing is removed
@@ -50,8 +50,7 @@ def staged(target: Path, *, force: bool = False) -> Iterator[Path]:
             new.mkdir()
             yield new
             for file in new.iterdir():
-                with file.open("rb") as stream:
-                    os.fsync(stream.fileno())
+                sync_file(file)
             sync_directory(new)
             new.chmod(by_umask(0o777))
             if not force:
@@ -84,7 +83,7 @@ def _named(new: Path, target: Path) -> None:
     try:
         os.link(new, target)
     except OSError as error:
-        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EINVAL):
             raise
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         new.replace(target)
@@ -95,6 +94,8 @@ def _take(target: Path, take: Callable[[], object]) -> None:
     if target.is_symlink() or target.is_file() or (target.is_dir() and any(target.iterdir())):
         raise Taken(f"{target} exists")
     try:
+        if sys.platform == "win32" and target.is_dir():  # there a rename replaces not even an empty directory
+            target.rmdir()
         take()
     except OSError as error:
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):

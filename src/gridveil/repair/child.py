@@ -22,8 +22,8 @@ from gridveil.errors import GridVeilError, OutOfEffort, ReleaseError, RepairFail
 from gridveil.grid import Grid
 from gridveil.nlp.power_flow import Demand
 from gridveil.process.confine import confine
+from gridveil.process.messages import receive, send
 from gridveil.process.start import isolated
-from gridveil.repair.messages import receive, send
 from gridveil.repair.rehearsal import rehearse
 from gridveil.repair.workshop import Told, Workshop, silent
 from gridveil.wall.codec import pack, unpack
@@ -156,7 +156,7 @@ class ChildWorkshop:
         assert self._process.stdin is not None
         try:
             send(self._process.stdin, data)
-        except BrokenPipeError:
+        except OSError:  # a broken pipe, for which Windows has other numbers
             raise self._ended() from None
 
     def _listen(self) -> None:

@@ -11,11 +11,14 @@ import numpy as np
 from gridveil.grid import Grid, LineKind, LineParameters
 from gridveil.grid.cost import CostCurves
 from gridveil.grid.network import Buses, Generators, Lines
+from gridveil.nlp.ipopt_library import find_library, load, require_recent
 from gridveil.nlp.opf import opf_model, solve_opf
+from gridveil.nlp.solver import SolverOptions
 
 
 def rehearse() -> None:
-    """Solve it, or raise `SolveError`."""
+    """Solve it with a solver that is exact enough, or raise `SolveError`."""
+    require_recent(load(find_library(SolverOptions().library)))
     one, both = np.ones(1), np.ones(2)
     nothing, first = np.zeros(2), np.array([True, False])
     buses = Buses(

@@ -9,8 +9,8 @@ from contextlib import ExitStack, suppress
 from subprocess import Popen
 
 from gridveil.errors import ReleaseError
+from gridveil.process.messages import receive, send
 from gridveil.process.start import end, isolated
-from gridveil.repair.messages import receive, send
 from gridveil.repair.unused import Chunk, Hands, Solved, alone, solve_chunk
 from gridveil.wall.codec import pack, unpack
 

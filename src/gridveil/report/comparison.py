@@ -1,4 +1,7 @@
-"""Before and after as SVG text: a number against what it was, and how often numbers changed by how much. INTERNAL."""
+"""Before and after as SVG text: a number against what it was, and how often numbers changed by how much. INTERNAL.
+
+Ink, grey and rules are classes, which the page colours for light and dark paper.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ from math import ceil, floor, log10
 import numpy as np
 
 from gridveil.arrays import FloatArray
-from gridveil.report.words import number
+from gridveil.charts.numbers import number
 
 WIDTH, HEIGHT, LEFT, BOTTOM, RIGHT, TOP = 360.0, 260.0, 56.0, 34.0, 12.0, 8.0
-INK, QUIET, RULE, LESS, MORE = "#22272e", "#5b6570", "#d5dae0", "#8073AC", "#E08214"
+LESS, MORE = "#8073AC", "#E08214"
 EDGES = (-0.9, -0.75, -0.5, -0.35, -0.25, -0.15, -0.1, -0.05, -0.02, 0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 3.0)
 """Relative changes at which the bins of a histogram meet; the outermost have no end."""
 FEW = 5
@@ -29,9 +32,9 @@ def before_after(before: FloatArray, after: FloatArray, unit: str) -> str:
     def y(value: float) -> float:
         return round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * (value - low) / (high - low), 1)
 
-    parts = [_line(x(low), y(low), x(high), y(high), QUIET, dash=True)]
+    parts = [_line(x(low), y(low), x(high), y(high), "middle", dash=True)]
     for tick in _ticks(low, high):
-        parts += [_line(x(tick), y(low), x(tick), y(high), RULE), _line(x(low), y(tick), x(high), y(tick), RULE)]
+        parts += [_line(x(tick), y(low), x(tick), y(high), "rule"), _line(x(low), y(tick), x(high), y(tick), "rule")]
         parts += [_text(x(tick), HEIGHT - BOTTOM + 14, _round(tick)), _text(LEFT - 5, y(tick) + 4, _round(tick), "end")]
     ratio = np.log(other / one)
     for b, a, moved in zip(np.log10(one).tolist(), np.log10(other).tolist(), ratio.tolist(), strict=True):
@@ -39,7 +42,7 @@ def before_after(before: FloatArray, after: FloatArray, unit: str) -> str:
         parts.append(f'<circle cx="{x(b)}" cy="{y(a)}" r="3" fill="{colour}" fill-opacity=".7"/>')
     parts.append(_text((LEFT + WIDTH) / 2, HEIGHT - 4, f"original{f' ({unit})' if unit else ''}"))
     parts.append(
-        f'<text x="11" y="{HEIGHT / 2:.0f}" font-size="11" fill="{QUIET}" text-anchor="middle" '
+        f'<text x="11" y="{HEIGHT / 2:.0f}" font-size="11" text-anchor="middle" '
         f'transform="rotate(-90 11 {HEIGHT / 2:.0f})">released</text>'
     )
     return _svg("released against original", parts)
@@ -54,19 +57,20 @@ def histogram(before: FloatArray, after: FloatArray) -> str:
     for k, n in enumerate(count.tolist()):
         tall = (floor_y - TOP - 14) * n / many
         middle = len(EDGES) // 2
-        colour = QUIET if k == middle + (len(EDGES) % 2) else LESS if k <= middle else MORE
+        paint = f'fill="{LESS if k <= middle else MORE}"'
+        if k == middle + (len(EDGES) % 2):
+            paint = 'class="middle"'
         left = LEFT + k * wide
         parts.append(
-            f'<rect x="{left + 1:.1f}" y="{floor_y - tall:.1f}" width="{wide - 2:.1f}" height="{tall:.1f}" '
-            f'fill="{colour}"/>'
+            f'<rect x="{left + 1:.1f}" y="{floor_y - tall:.1f}" width="{wide - 2:.1f}" height="{tall:.1f}" {paint}/>'
         )
         if n:
             parts.append(_text(left + wide / 2, floor_y - tall - 3, str(n)))
-    parts.append(_line(LEFT, floor_y, WIDTH - RIGHT, floor_y, INK))
+    parts.append(_line(LEFT, floor_y, WIDTH - RIGHT, floor_y, "ink"))
     for k, edge in enumerate(EDGES):
         if edge in (-0.75, -0.25, -0.05, 0.05, 0.25, 3.0):
             place = LEFT + (k + 1) * wide
-            parts.append(_line(place, floor_y, place, floor_y + 4, INK))
+            parts.append(_line(place, floor_y, place, floor_y + 4, "ink"))
             parts.append(_text(place, floor_y + 15, f"{100 * edge:+.0f} %".replace("-", "−")))
     parts.append(_text((LEFT + WIDTH) / 2, HEIGHT - 4, "relative change"))
     return _svg("histogram of relative changes", parts)
@@ -84,13 +88,13 @@ def _round(exponent: float) -> str:
     return number(10.0**exponent) if -3 <= exponent <= 5 else f"{10.0**exponent:.0e}".replace("-", "−")
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, colour: str, *, dash: bool = False) -> str:
+def _line(x1: float, y1: float, x2: float, y2: float, name: str, *, dash: bool = False) -> str:
     dashed = ' stroke-dasharray="4 3"' if dash else ""
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{dashed}/>'
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{name}"{dashed}/>'
 
 
 def _text(x: float, y: float, words: str, anchor: str = "middle") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="11" fill="{QUIET}" text-anchor="{anchor}">{words}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="11" text-anchor="{anchor}">{words}</text>'
 
 
 def _svg(words: str, parts: list[str]) -> str:

@@ -7,12 +7,15 @@ from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gridveil.charts.chart import LOOKS, Chart, Panel, Series
+from gridveil.charts.results import Results
 from gridveil.errors import ReportError
-from gridveil.report.change_map import CLASSES, COLOURS, change_class
-from gridveil.report.chart import LOOKS, ChangeMap, Chart, Panel, Section, Series
+from gridveil.libraries import how_to_install
+from gridveil.report.mapped import maps_of
+from gridveil.report.maps.change_map import CLASSES, COLOURS, ChangeMap, change_class
 from gridveil.report.page import check_file, save
-from gridveil.report.sections import read_studies, section
 from gridveil.study.catalogue import study as find
+from gridveil.study.sections import read_studies, section
 
 ENDINGS = (".pdf", ".svg", ".png")
 INK, GRID = "#22272E", "#DDE1E6"
@@ -45,20 +48,22 @@ def write_figure(name: str, directory: Path | str, target: Path | str, part: int
     results = read_studies(Path(directory)).get(study.name)
     if results is None:
         raise ReportError(f"{directory} has no results of the study '{name}'; run `gridveil study {name}` first")
-    shown = section(name, results)
-    parts = tuple(_titles(shown))
+    charts = charts_of(study.name, results)
+    parts = tuple(chart.title if isinstance(chart, Chart) else f"Map of {chart.case}" for chart in charts)
     if not parts:
         raise ReportError(f"no task of the study '{name}' has ended well; there is nothing to draw")
     if not 1 <= part <= len(parts):
         listed = "; ".join(f"{i}: {title}" for i, title in enumerate(parts, 1))
         raise ReportError(f"the study '{name}' has no part {part}; its parts are {listed}")
-    charts: tuple[Chart | ChangeMap, ...] = (*shown.charts, *shown.maps)
     save(path, drawn(charts[part - 1], path.suffix.lower()[1:]))
     return Drawn(path, parts[part - 1], parts)
 
 
-def _titles(shown: Section) -> list[str]:
-    return [chart.title for chart in shown.charts] + [f"Map of {chart.case}" for chart in shown.maps]
+def charts_of(name: str, results: Results) -> tuple[Chart | ChangeMap, ...]:
+    """Every figure of a study, in the order of their parts: its charts, its maps, and the one that answers."""
+    shown = section(name, results)
+    answer = () if shown.answer is None else (shown.answer,)
+    return (*shown.charts, *maps_of(name, results), *answer)
 
 
 def drawn(chart: Chart | ChangeMap, kind: str) -> bytes:
@@ -67,7 +72,7 @@ def drawn(chart: Chart | ChangeMap, kind: str) -> bytes:
         from matplotlib import rc_context  # noqa: PLC0415 - an extra, and slow to import
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError:
-        raise ReportError("figures need matplotlib; install it with: pip install 'gridveil[plot]'") from None
+        raise ReportError(f"figures need matplotlib; {how_to_install('plot')}") from None
     stream = BytesIO()
     with rc_context(_RC):
         figure = _map(Figure, chart) if isinstance(chart, ChangeMap) else _chart(Figure, chart)
@@ -142,6 +147,10 @@ def _scales(axis: Any, panel: Panel, named: bool) -> None:
         axis.set_xscale("log")
     if panel.y_log:
         axis.set_yscale("log")
+    if panel.x_zero:
+        axis.set_xlim(left=0)
+    if panel.y_zero and not panel.y_log:
+        axis.set_ylim(bottom=0)
     if panel.x_range:
         axis.set_xlim(*panel.x_range)
     if panel.y_range:

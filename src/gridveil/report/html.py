@@ -6,16 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from gridveil import __version__
+from gridveil.charts.chart import LOOKS, Chart, Series, Sheet
+from gridveil.charts.numbers import counted
+from gridveil.charts.results import Results
 from gridveil.errors import ReportError
-from gridveil.report.change_map import CLASSES, COLOURS
-from gridveil.report.chart import LOOKS, Chart, Series
+from gridveil.report.mapped import maps_of
+from gridveil.report.maps.html import map_block
+from gridveil.report.maps.picture import picture_of_changes
 from gridveil.report.page import check_file, plotly_script, render, safe_json, save
-from gridveil.report.screen import AXIS, LAYOUT, plotly_map, plotly_panel
-from gridveil.report.sections import methods, read_studies, section
-from gridveil.report.statistics import Results
+from gridveil.report.screen import AXIS, DARK, LAYOUT, plotly_panel
 from gridveil.report.words import GENERAL
 from gridveil.study.catalogue import STUDIES
 from gridveil.study.draws import LAPLACE
+from gridveil.study.sections import measured, methods, read_studies, section
 from gridveil.wall.mechanisms import mechanism_words
 
 LIMIT = 6_000_000
@@ -44,9 +47,8 @@ def report_text(directory: Path) -> str:
             sections=sections,
             privacy=GENERAL,
             adjacency=[(name, mechanism_words(name).adjacency) for name in used],
-            figures=safe_json({"layout": LAYOUT, "axis": AXIS, "figures": figures}),
+            figures=safe_json({"layout": LAYOUT, "axis": AXIS, "dark": DARK, "figures": figures}),
             plotly=script,
-            classes=list(zip(CLASSES, COLOURS, strict=True)),
             longest=longest,
         )
         if len(text.encode()) <= LIMIT:
@@ -58,14 +60,15 @@ def report_text(directory: Path) -> str:
 
 
 def _section_record(name: str, results: Results, directory: Path, figures: list[dict[str, Any]]) -> dict[str, Any]:
+    from markupsafe import Markup  # noqa: PLC0415 - comes with the templates, an extra
+
     study, shown = STUDIES[name], section(name, results)
+    answer = None if shown.answer is None else _chart_record(shown.answer, figures)
     charts = [_chart_record(chart, figures) for chart in shown.charts]
     maps = []
-    for chart in shown.maps:
-        figures.append(plotly_map(chart))
-        maps.append(
-            {"case": chart.case, "figure": len(figures) - 1, "choices": list(chart.changes), "first": chart.first}
-        )
+    for chart in maps_of(name, results):
+        block = Markup(map_block(picture_of_changes(chart)))
+        maps.append({"case": chart.case, "block": block, "choices": list(chart.changes), "first": chart.first})
     return {
         "name": name,
         "title": study.title,
@@ -74,8 +77,12 @@ def _section_record(name: str, results: Results, directory: Path, figures: list[
         "tasks": results.tasks,
         "errors": results.errors(),
         "failed": len(results.failed),
+        "question": study.question,
+        "found": shown.found,
+        "measured": measured(study, results),
+        "answer": answer,
         "charts": charts,
-        "sheets": [vars(sheet) for sheet in shown.sheets],
+        "sheets": [_sheet_record(name, number, sheet) for number, sheet in enumerate(shown.sheets, 1)],
         "maps": maps,
         "mechanisms": [one for one in results.values("mechanism") if one != LAPLACE],
     }
@@ -89,11 +96,16 @@ def _chart_record(chart: Chart, figures: list[dict[str, Any]]) -> dict[str, Any]
     entries = [{"name": name, "swatch": swatch(one)} for name, one in legend.items()]
     return {
         "title": chart.title,
-        "caption": chart.caption,
+        "caption": f"{chart.caption} {chart.draws()}".strip(),
         "columns": chart.columns,
         "panels": panels,
         "legend": entries,
     }
+
+
+def _sheet_record(study: str, place: int, sheet: Sheet) -> dict[str, Any]:
+    """A table, the name of its file when it is saved, and how many rows it has in words."""
+    return {**vars(sheet), "file": f"gridveil-{study}-{place}.csv", "size": counted(len(sheet.rows), "row")}
 
 
 _DASHES = {"solid": "", "dot": "2 3", "dash": "6 3", "dashdot": "6 3 2 3"}
@@ -123,6 +135,6 @@ def swatch(one: Series) -> Any:
             dash = f' stroke-dasharray="{_DASHES[look.dash]}"' if _DASHES[look.dash] else ""
             mark = f'<path d="M0 7h30" stroke-width="2"{dash}/>' + mark
     return Markup(
-        f'<svg width="30" height="14" aria-hidden="true" fill="{look.colour}" stroke="{look.colour}" '
-        f'stroke-width="0">{mark}</svg>'
+        f'<svg class="swatch" width="30" height="14" aria-hidden="true" stroke-width="0" '
+        f'style="--c: {look.colour}; --d: {look.dark or look.colour}">{mark}</svg>'
     )

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gridveil.arrays import FloatArray
+from gridveil.charts.numbers import number
 from gridveil.errors import ReportError
 from gridveil.grid import Network
 from gridveil.publish import bundle
 from gridveil.report.comparison import before_after, histogram, middle_change
+from gridveil.report.maps.html import map_block
+from gridveil.report.maps.picture import picture_of
 from gridveil.report.page import check_file, render, save
 from gridveil.report.quantities import Numbers, protected_numbers
-from gridveil.report.words import number
 from gridveil.wall.protection import GROUP_WORDS, Group, Protection
 from gridveil.wall.tables import table
 
@@ -30,18 +33,31 @@ SHOWN = 12
 
 
 def write_internal(
-    path: Path, truth: Network, released: Network, protection: Protection | None, report: LeakReport, *, force: bool
+    path: Path,
+    truth: Network,
+    released: Network,
+    protection: Protection | None,
+    report: LeakReport,
+    *,
+    force: bool,
+    coordinates: FloatArray | None = None,
 ) -> Path:
     """Write the page of one release; what is protected is lines, unless a manifest says more."""
     check_file(path, (".html",), path / "none", force=force)
     if (path.parent / bundle.MANIFEST).exists():
         raise ReportError(f"{path} lies in a bundle, and the page is INTERNAL; write it to another folder")
-    save(path, internal_page(truth, released, protection or LINES_ALONE, report))
+    save(path, internal_page(truth, released, protection or LINES_ALONE, report, coordinates))
     return path
 
 
-def internal_page(truth: Network, released: Network, protection: Protection, report: LeakReport) -> str:
-    """The page as HTML text, the same for the same networks and report."""
+def internal_page(
+    truth: Network,
+    released: Network,
+    protection: Protection,
+    report: LeakReport,
+    coordinates: FloatArray | None = None,
+) -> str:
+    """The page as HTML text, the same for the same networks and report on one machine."""
     from markupsafe import Markup  # noqa: PLC0415 - comes with the templates, an extra
 
     structure = table(released, protection)
@@ -69,6 +85,8 @@ def internal_page(truth: Network, released: Network, protection: Protection, rep
         verdict=report.verdict,
         reason=report.reason,
         lines=_lines(report),
+        map=Markup(map_block(picture_of(released, original=truth, coordinates=coordinates))),
+        placed=coordinates is not None,
         size={"buses": grid.n_bus, "lines": grid.n_line, "generators": grid.n_generator},
     )
 

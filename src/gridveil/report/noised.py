@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gridveil.charts.numbers import number
 from gridveil.grid import Network
 from gridveil.report.quantities import Numbers, protected_numbers, spread
-from gridveil.report.words import number
 from gridveil.wall.protection import GROUP_WORDS, Group, Protection, Ratings
 
 WIDE, EDGE = 260.0, 8.0

@@ -10,6 +10,7 @@ from typing import Any
 
 from gridveil.errors import ReportError
 from gridveil.files import write_whole
+from gridveil.libraries import how_to_install
 
 
 def check_file(path: Path, endings: tuple[str, ...], results: Path, *, force: bool) -> None:
@@ -72,7 +73,7 @@ def render(template: str, **values: Any) -> str:
 
 def missing(package: str) -> ReportError:
     """What to say when an extra is not there."""
-    return ReportError(f"reports need {package}; install it with: pip install 'gridveil[report]'")
+    return ReportError(f"reports need {package}; {how_to_install('report')}")
 
 
 def require(package: str) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from gridveil.casefile.profile import read_csv_bytes
 from gridveil.casefile.read import read_bytes
 from gridveil.casefile.to_network import to_network, written_point
+from gridveil.charts.numbers import number
 from gridveil.grid import Network, OperatingPoint
 from gridveil.grid.profile import Profile
 from gridveil.publish import bundle
@@ -22,10 +23,10 @@ from gridveil.publish.describe import distances
 from gridveil.publish.describe import within as within_words
 from gridveil.publish.manifest import Manifest, Privacy, protection_of, totals_part
 from gridveil.publish.release import Release
-from gridveil.report.loading_map import CLASSES, COLOURS, loading, loading_class, loading_map
+from gridveil.report.maps.loading_map import CLASSES, COLOURS, loading, loading_class, loading_map
 from gridveil.report.noised import noised
 from gridveil.report.page import render, require
-from gridveil.report.words import budget, changes, joint_reach, number, odds, reach
+from gridveil.report.words import budget, changes, joint_reach, odds, reach
 from gridveil.wall.certificate import Basis, StoredCertificate, worst_of_steps
 from gridveil.wall.codec import from_json, to_plain
 from gridveil.wall.facts import KIND_WORDS, Fact, FactKind, Source
@@ -187,7 +188,7 @@ def _loss(privacy: Privacy, whose: str) -> str:
             spent += f" of the operator's limit of {number(privacy.limit, 6)}"
         within = privacy.cumulative_within or []
         joint = any(one.mechanism == JOINT for one in within)
-        reach_words = distances([(one.alpha, one.unit) for one in within], joint=joint)
+        reach_words = distances([(one.alpha, one.unit, one.by_group) for one in within], joint=joint)
         spent += f". For changes up to {reach_words}, whoever has all of them "
         spent += f"can change their odds by {odds(privacy.cumulative_loss)}"
         if privacy.given_before:

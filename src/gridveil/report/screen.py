@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, Literal
 
-from gridveil.report.change_map import CLASSES, COLOURS, change_class
-from gridveil.report.chart import LOOKS, ChangeMap, Panel, Series
-from gridveil.report.words import number
+from gridveil.charts.chart import LOOKS, Panel, Series
+from gridveil.charts.numbers import number
 
 INK, GRID = "#22272E", "#E4E7EB"
 LAYOUT: dict[str, Any] = {
@@ -17,7 +16,7 @@ LAYOUT: dict[str, Any] = {
     "paper_bgcolor": "rgba(0,0,0,0)",
     "plot_bgcolor": "rgba(0,0,0,0)",
     "showlegend": False,
-    "modebar": {"bgcolor": "rgba(255,255,255,0)", "color": "#A7AFB8", "activecolor": "#22272E"},
+    "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#7C8692", "activecolor": INK},
     "barmode": "group",
     "boxmode": "group",
     "bargap": 0.25,
@@ -29,6 +28,13 @@ AXIS: dict[str, Any] = {
     "gridcolor": GRID, "zerolinecolor": "#C5CAD1", "linecolor": INK, "ticks": "outside", "tickcolor": GRID,
     "automargin": True, "exponentformat": "none",
 }  # fmt: skip
+
+
+DARK = {
+    **{look.colour: look.dark for look in LOOKS.values() if look.dark},
+    INK: "#E6E9EC", GRID: "#333A42", "#C5CAD1": "#56606B", "#FFFFFF": "#15181C",
+}  # fmt: skip
+"""What stands for a colour on a dark screen; the page's script puts it in."""
 
 
 def plotly_panel(panel: Panel, legend: Sequence[str]) -> dict[str, Any]:
@@ -73,6 +79,8 @@ def _axis(panel: Panel, which: Literal["x", "y"]) -> dict[str, Any]:
         axis |= {"tickmode": "array", "tickvals": list(ticks), "ticktext": [f"{tick:g}" for tick in ticks]}
     if limits:
         axis["range"] = list(limits)
+    elif not log and (panel.x_zero if which == "x" else panel.y_zero):
+        axis["rangemode"] = "tozero"
     return axis
 
 
@@ -105,6 +113,7 @@ def _trace(one: Series, panel: Panel) -> dict[str, Any]:
         marker = hollow if one.look == "published" else {"color": look.colour}
         return trace | {"type": "bar", "marker": marker, "textposition": "none"}
     marker = {"color": look.colour, "symbol": look.marker, "size": 8 if len(one.x) < 40 else 6}
+    trace["cliponaxis"] = False  # a mark at the end of an axis is seen whole
     if one.kind == "lines":
         line = {"color": look.colour, "dash": look.dash, "width": 2}
         return trace | {"type": "scatter", "mode": "lines+markers", "marker": marker, "line": line}
@@ -115,48 +124,6 @@ def _trace(one: Series, panel: Panel) -> dict[str, Any]:
 
 
 _POINT = "%%{text}<br>%%{x:.4g} → %%{y:.4g}<extra>%s</extra>"
-
-
-def plotly_map(chart: ChangeMap) -> dict[str, Any]:
-    """A map with one release shown and a menu for the others; a trace per class, marks in the middle of lines."""
-    data, owners = [], []
-    width = 4 if len(chart.lines) <= 100 else 2.5
-    for name, ratios in chart.changes.items():
-        classes = [change_class(ratio) for ratio in ratios]
-        for group in sorted(set(classes), key=lambda k: abs(k - 4)):
-            xs: list[float | None] = []
-            ys: list[float | None] = []
-            for path, own in zip(chart.paths, classes, strict=True):
-                if own == group:
-                    xs += [point[0] for point in path] + [None]
-                    ys += [point[1] for point in path] + [None]
-            data.append(
-                {"type": "scatter", "mode": "lines", "x": xs, "y": ys, "hoverinfo": "skip", "line": {
-                    "color": COLOURS[group], "width": width, "shape": "spline"}, "visible": name == chart.first}
-            )  # fmt: skip
-            owners.append(name)
-        words = [
-            f"{escape(line)}: |z| × {number(ratio)}, {CLASSES[group]}"
-            for line, ratio, group in zip(chart.lines, ratios, classes, strict=True)
-        ]
-        data.append(
-            {"type": "scatter", "mode": "markers", "x": [path[1][0] for path in chart.paths],
-             "y": [path[1][1] for path in chart.paths], "text": words, "hovertemplate": "%{text}<extra></extra>",
-             "marker": {"size": 9, "color": [COLOURS[group] for group in classes], "line": {"width": 0}},
-             "visible": name == chart.first}
-        )  # fmt: skip
-        owners.append(name)
-    few = len(chart.buses) <= 60
-    data.append(
-        {"type": "scatter", "mode": "markers+text" if few else "markers", "x": [p[0] for p in chart.place],
-         "y": [p[1] for p in chart.place], "text": [str(bus) for bus in chart.buses], "textposition": "top center",
-         "hovertemplate": "bus %{text}<extra></extra>", "textfont": {"size": 9, "color": INK},
-         "marker": {"size": 5, "color": INK}}
-    )  # fmt: skip
-    bare = {"visible": False, "showgrid": False, "zeroline": False}
-    margin = {"l": 4, "r": 4, "t": 26, "b": 4}
-    layout = {"margin": margin, "xaxis": bare, "yaxis": bare | {"scaleanchor": "x"}}
-    return {"data": data, "layout": layout, "owners": owners}
 
 
 def _short(value: float) -> float:

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from math import ceil, exp, floor, isfinite, log10
+from math import ceil, exp, floor, log10
 
+from gridveil.charts.numbers import number
 from gridveil.wall.changes import cost_of_changes
 from gridveil.wall.mechanisms import JOINT
 from gridveil.wall.protection import Protection
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number for people: a few significant digits, a true minus, a dash for none."""
-    if value is None or not isfinite(value):
-        return "–"
-    text = f"{value:.{digits}g}" if abs(value) < 1000 or digits > 4 else f"{value:,.0f}"
-    if "e" in text and 1e-4 <= abs(value) < 1e6:
-        text = f"{value:,.{digits}f}"
-    return text.replace("-", "−")
 
 
 def odds(loss: float) -> str:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from gridveil.errors import StudyError
-from gridveil.study.attacks import ATTACK_SCORE, ATTACKS, ATTACKS_FINE, INTERDICTION, TIME_SERIES_ATTACKS
 from gridveil.study.declare import Study
-from gridveil.study.frontier import FRONTIER
-from gridveil.study.gaps import GAPS
-from gridveil.study.joint import JOINT
-from gridveil.study.releases import COSTS, FEASIBILITY, PROMISE, RESISTANCES, RUNTIMES, SCALE
+from gridveil.study.questions import (
+    attack_score,
+    attacks,
+    costs,
+    feasibility,
+    frontier,
+    gaps,
+    interdiction,
+    joint,
+    promise,
+    resistances,
+    runtimes,
+    scale,
+    time_series_attacks,
+)
 
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        FEASIBILITY, RESISTANCES, COSTS, GAPS, ATTACKS, ATTACKS_FINE, RUNTIMES, TIME_SERIES_ATTACKS, ATTACK_SCORE,
-        FRONTIER, PROMISE, SCALE, INTERDICTION, JOINT,
+        feasibility.STUDY, resistances.STUDY, costs.STUDY, gaps.STUDY, attacks.STUDY, attacks.FINE, runtimes.STUDY,
+        time_series_attacks.STUDY, attack_score.STUDY, frontier.STUDY, promise.STUDY, scale.STUDY, interdiction.STUDY,
+        joint.STUDY,
     )
 }  # fmt: skip
 

@@ -14,6 +14,9 @@ from itertools import product
 from math import isfinite
 from typing import Any
 
+from gridveil.charts.chart import Section
+from gridveil.charts.numbers import exact
+from gridveil.charts.results import Results
 from gridveil.errors import StudyError
 from gridveil.grid import Network
 from gridveil.wall.facts import Source
@@ -25,10 +28,15 @@ Row = dict[str, Any]
 Work = Callable[[Network, Settings, int], list[Row]]
 
 
+def _nothing(results: Results) -> Section:
+    return Section()
+
+
 @dataclass(frozen=True)
 class Study:
     """A declared study. `columns` are the figures of a row and their types: float, int, str or bool.
 
+    `question` is what it asks, in one sentence, and `section` makes of its rows what a report says and shows.
     `settings` maps names to their values; every combination is run `draws` times on every case. `paper` says which
     table or figure it reproduces. A higher `version` means that old results must not be mixed with new ones.
     """
@@ -42,6 +50,8 @@ class Study:
     work: Work
     draws: int = 100
     version: int = 1
+    question: str = ""
+    section: Callable[[Results], Section] = _nothing
 
     def tasks(self, cases: Sequence[str], draws: int, settings: Mapping[str, Sequence[Setting]]) -> list[Task]:
         """Every task, draws outermost: a study that is stopped early has some draws of everything."""
@@ -98,9 +108,3 @@ class Task:
     def seed(self) -> int:
         """The seed of the task's noise, from its key."""
         return int.from_bytes(hashlib.sha256(self.key.encode()).digest()[:8], "big")
-
-
-def exact(value: Setting) -> str:
-    """A value as short text that no other value has."""
-    short = f"{value:g}" if isinstance(value, float) else str(value)
-    return short if not isinstance(value, float) or float(short) == value else repr(value)

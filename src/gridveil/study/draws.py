@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from gridveil.api.solving import gap
+from gridveil.conic.gap import Gap
 from gridveil.grid import Network
 from gridveil.grid.profile import Profile
 from gridveil.nlp.opf import Solution, opf_model, solve_opf
@@ -25,6 +27,9 @@ from gridveil.wall.facts import Source
 from gridveil.wall.mechanisms import OF_LINES
 
 LAPLACE = "laplace"
+SMALL = ("case30_ieee", "case39_epri", "case57_ieee", "case118_ieee")
+"""The networks of the paper's Table II."""
+ALPHAS = (0.001, 0.01, 0.1, 1.0)
 EPSILON, BETA = 1.0, 0.01
 """Unless the settings say otherwise."""
 RELEASES = tuple(reversed(OF_LINES))
@@ -84,3 +89,9 @@ def optimum(network: Network) -> Solution:
 def true_optimum(network: Network) -> Solution:
     """The AC-OPF of the original, solved once per worker."""
     return optimum(network).require()
+
+
+@lru_cache(maxsize=32)
+def true_gap(network: Network) -> Gap:
+    """The gaps of the original, solved once per worker."""
+    return gap(network)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridveil.api import solve_opf
+from gridveil.api.solving import solve_opf
 from gridveil.arrays import FloatArray
 from gridveil.attacks.budget import lines_in_budget
 from gridveil.attacks.flow import by_flow, expected_dispatch
@@ -17,10 +17,9 @@ from gridveil.grid import Grid, Network, OperatingPoint
 from gridveil.publish.release import Release
 from gridveil.repair.moving import LIMITS, finite_sum, numbers
 from gridveil.status import Status
-from gridveil.study.attacks import target
+from gridveil.study.attacked import target
 from gridveil.study.declare import Row
-from gridveil.study.draws import optimum, true_optimum
-from gridveil.study.gaps import true_gap
+from gridveil.study.draws import optimum, true_gap, true_optimum
 from gridveil.wall.cost_numbers import cost_numbers
 from gridveil.wall.protection import Group
 

@@ -11,7 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from queue import SimpleQueue
@@ -21,16 +21,17 @@ from gridveil.errors import ReleaseError, StudyError
 from gridveil.grid import Network, OperatingPoint
 from gridveil.privacy.composition import Assets
 from gridveil.privacy.noise import SeededNoise
-from gridveil.process.start import end, isolated
+from gridveil.process.hand import Hand
+from gridveil.process.messages import receive, send
 from gridveil.publish.asking import Asking
 from gridveil.publish.behind import certified, moved_world
 from gridveil.publish.pipeline import Prepared, draw, draw_loss, prepared, quiet, repaired_draw, stated
 from gridveil.publish.plan import Plan
 from gridveil.publish.preview import charges
 from gridveil.publish.spending import Purse
-from gridveil.repair.messages import receive, send
 from gridveil.repair.workshop import Workshop
 from gridveil.sealed.split import Sealed
+from gridveil.shown import as_card
 from gridveil.wall.facts import Fact
 
 AHEAD = 4
@@ -39,11 +40,21 @@ AHEAD = 4
 
 @dataclass(frozen=True, eq=False)
 class ResearchDraw:
-    """One draw, for research and NOT private: the repaired network with its operating point and cost, or why there is
-    none.
+    """One draw, for research and NOT private: the repaired network with its operating point, or why there is none.
 
-    `certified` says whether every claim of a release holds of it; if not, `detail` says why. `path` is how the network
-    was found, `effort` what that took, in AC-OPFs.
+    Attributes:
+        plan: What was asked for.
+        seed: Of its noise.
+        certified: Whether every claim of a release holds of it.
+        detail: If not, why.
+        effort: What the repair took, in AC-OPFs.
+        network: The network, if one was found.
+        point: Its operating point.
+        path: How it was found.
+
+    Examples:
+        >>> next(gv.release_many(gv.seal("case14_ieee"), gv.Plan(1.0, "10%", "1%"), seeds=[1]))
+        ResearchDraw(seed 1, alpha 0.1, cost ..., certified; NOT private)
     """
 
     plan: Plan
@@ -54,6 +65,8 @@ class ResearchDraw:
     network: Network | None = None
     point: OperatingPoint | None = None
     path: str | None = None
+
+    _repr_html_ = as_card
 
     @property
     def cost(self) -> float | None:
@@ -76,21 +89,43 @@ class _Ready(NamedTuple):
 def release_many(
     network: Sealed, plans: Plan | Sequence[Plan], seeds: Iterable[int] = range(1000), workers: int = 1
 ) -> Iterator[ResearchDraw]:
-    """Draw every plan with every seed, in this order; nothing is charged, for nothing of it is private.
+    """Draw every plan with every seed, in this order. Research: nothing is charged, for nothing of it is private.
 
-    What a release would refuse before its draw is refused at once. With several `workers` as many processes draw; the
-    results and their order are the same.
+    Args:
+        network: What `gv.seal` gave.
+        plans: One plan, or several.
+        seeds: Of the noise; the same seed gives the draw that `gv.release` makes with it.
+        workers: Processes that draw; the results and their order are the same whatever their number.
+
+    Returns:
+        An iterator of light results, made as they are taken.
+
+    Raises:
+        ReleaseError: What a release would refuse before its draw, at once.
+        StudyError: A number of workers below one.
+
+    Examples:
+        >>> plans = [gv.Plan(1.0, alpha, 0.01) for alpha in (0.1, 0.3)]
+        >>> draws = list(gv.release_many(gv.seal("case14_ieee"), plans, seeds=range(3)))
+        >>> len(draws), sum(draw.certified for draw in draws)
+        (6, 6)
     """
     every = [plans] if isinstance(plans, Plan) else list(plans)
-    chosen = [int(seed) for seed in seeds]
+    return draw_tasks(network, every, list(product(range(len(every)), map(int, seeds))), workers)
+
+
+def draw_tasks(
+    network: Sealed, plans: Sequence[Plan], tasks: Sequence[tuple[int, int]], workers: int = 1
+) -> Iterator[ResearchDraw]:
+    """The same for chosen pairs of a plan's place and a seed, in their order."""
     if workers < 1:
         raise StudyError(f"{workers} workers cannot do anything; give 1 or more")
-    if chosen:
-        SeededNoise(min(chosen))  # refuses what is no seed
-    ready = [_ready(network, plan) for plan in every]
-    if workers == 1:
-        return (_drawn(ready[place], seed) for place, seed in product(range(len(every)), chosen))
-    return _shared(network, every, chosen, workers)
+    if tasks:
+        SeededNoise(min(seed for _, seed in tasks))  # refuses what is no seed
+    ready = [_ready(network, plan) for plan in plans]
+    if workers == 1 or not tasks:
+        return (_drawn(ready[place], seed) for place, seed in tasks)
+    return _shared(network, plans, tasks, workers)
 
 
 def _ready(network: Sealed, plan: Plan) -> _Ready:
@@ -115,26 +150,28 @@ def _drawn(ready: _Ready, seed: int) -> ResearchDraw:
     return ResearchDraw(plan, seed, certificate.passed, failed, shop.spent, found, result.points[0], result.path)
 
 
-def _shared(network: Sealed, plans: Sequence[Plan], seeds: Sequence[int], workers: int) -> Iterator[ResearchDraw]:
+def _shared(
+    network: Sealed, plans: Sequence[Plan], tasks: Sequence[tuple[int, int]], workers: int
+) -> Iterator[ResearchDraw]:
     """The same by several processes; who stops listening ends them."""
     given = pickle.dumps((network._open(), network.labels, network.name, list(plans)))
-    tasks, waiting = product(range(len(plans)), seeds), deque[Future[ResearchDraw]]()
+    following, waiting = iter(tasks), deque[Future[ResearchDraw]]()
     with ExitStack() as stack:
-        free = SimpleQueue[_Hand]()
+        free = SimpleQueue[Hand]()
         for _ in range(workers):
-            free.put(stack.enter_context(_Hand(given)))
+            free.put(stack.enter_context(Hand(__name__, given)))
         pool = ThreadPoolExecutor(workers)
         stack.callback(pool.shutdown, cancel_futures=True)
 
         def asked(place: int, seed: int) -> ResearchDraw:
             hand = free.get()
             try:
-                return hand.draw(place, seed)
+                return _asked(hand, place, seed)
             finally:
                 free.put(hand)
 
         while True:
-            for task in islice(tasks, AHEAD * workers - len(waiting)):
+            for task in islice(following, AHEAD * workers - len(waiting)):
                 waiting.append(pool.submit(asked, *task))
             if not waiting:
                 return
@@ -148,35 +185,13 @@ def _in_one_grid(network: Sealed, made: ResearchDraw) -> ResearchDraw:
     return replace(made, network=Network(network.public_grid(made.plan.protection), made.network.lines))
 
 
-class _Hand:
-    """A process that draws, until its `with` ends."""
-
-    def __init__(self, given: bytes) -> None:
-        self._given = given
-
-    def __enter__(self) -> _Hand:
-        self._process = isolated(__name__, quiet=True)
-        with suppress(OSError):  # one that has died is found when it is asked
-            self._send(self._given)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        end(self._process)
-
-    def _send(self, data: bytes) -> None:
-        if self._process.stdin is not None:
-            send(self._process.stdin, data)
-
-    def draw(self, place: int, seed: int) -> ResearchDraw:
-        """A draw, made there."""
-        answer = None
-        with suppress(OSError):
-            self._send(pickle.dumps((place, seed)))
-            answer = None if self._process.stdout is None else receive(self._process.stdout)
-        if answer is None:
-            raise StudyError(f"a process ended while it drew seed {seed}; give workers=1 to see why")
-        made: ResearchDraw = pickle.loads(answer)
-        return made
+def _asked(hand: Hand, place: int, seed: int) -> ResearchDraw:
+    """A draw, made by another process."""
+    answer = hand.ask(pickle.dumps((place, seed)))
+    if answer is None:
+        raise StudyError(f"a process ended while it drew seed {seed}; give workers=1 to see why")
+    made: ResearchDraw = pickle.loads(answer)
+    return made
 
 
 def main() -> None:

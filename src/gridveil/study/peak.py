@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
-import resource
 import sys
 from pathlib import Path
 from time import perf_counter
 
 from gridveil.study.draws import optimum, released
+
+if sys.platform != "win32":
+    import resource
 
 CLEAR, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
@@ -43,4 +45,9 @@ def _peak() -> float:
     if STATUS.exists():
         lines = STATUS.read_text().splitlines()
         return float(next(line.split()[1] for line in lines if line.startswith("VmHWM"))) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    if sys.platform == "win32":
+        import psutil  # noqa: PLC0415 - Dask brings it along
+
+        return float(psutil.Process().memory_info().peak_wset) / 2**20
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / 2**20 if sys.platform == "darwin" else most / 2**10  # bytes there, kilobytes elsewhere

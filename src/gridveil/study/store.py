@@ -18,16 +18,12 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-try:
-    import fcntl
-except ImportError:  # not on Windows: there two runs in one directory are the user's to avoid
-    fcntl = None  # type: ignore[assignment]
-
 from gridveil import __version__
 from gridveil.errors import StudyError
-from gridveil.files import write_whole
+from gridveil.files import sync_file, write_whole
 from gridveil.study.declare import Row, Study, Task
 from gridveil.study.found import foreign, lacking, read_about, read_journal, read_parts, runs_of
+from gridveil.study.lock import locked
 
 FORMAT = "gridveil-study-1"
 PART_ROWS = 20_000
@@ -59,7 +55,7 @@ class Store:
         store = Store(directory / f"study={study.name}", study)
         try:
             store.folder.mkdir(parents=True, exist_ok=True)
-            store._lock = _locked(store.folder)
+            store._lock = locked(store.folder, "running this study")
             store._begin(cases)
             store._recover()
         except OSError as error:
@@ -141,8 +137,7 @@ class Store:
             table = self._rows(self._pending)
             try:
                 parquet.write_table(table, staging)
-                with staging.open("rb") as stream:
-                    os.fsync(stream.fileno())
+                sync_file(staging)
                 staging.replace(target)
             except OSError as problem:
                 staging.unlink(missing_ok=True)
@@ -230,20 +225,6 @@ def read_results(directory: Path, studies: Mapping[str, Study]) -> dict[str, pa.
     if not found:
         raise StudyError(f"there are no results in {directory}; run `gridveil study NAME --out {directory}` first")
     return found
-
-
-def _locked(folder: Path) -> Any:
-    """Hold the study's directory for this process, as long as it lives; the system lets go when it dies."""
-    stream = (folder / "_lock").open("w")
-    if fcntl is not None:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            stream.close()
-            raise StudyError(
-                f"another process is running this study in {folder}; wait for it, or choose another --out"
-            ) from None
-    return stream
 
 
 def _unwritable(folder: Path, error: OSError) -> StudyError:

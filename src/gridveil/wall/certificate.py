@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from gridveil.shown import as_card
 from gridveil.wall.codec import json_schema
 from gridveil.wall.facts import CERTAINTY, Fact, FactKind, Source, significant
 
@@ -178,16 +179,26 @@ def true_cost(facts: Sequence[Fact]) -> TrueCost | None:
 
 @dataclass(frozen=True)
 class Certificate:
-    """All claims about a released network, recomputed from the written file; `used` steps have a promise, `unused`
-    ones are without claim.
+    """All claims about a released network, recomputed from the written file.
 
-    `truth` is where the original's cost lies, if a private answer tells it.
+    Attributes:
+        checks: A value, a limit and whether it holds, each.
+        unused: Steps without a promise, and how the network does there.
+        truth: Where the original's cost lies, if a private answer tells it.
+        used: Steps with a promise.
+
+    Examples:
+        >>> made = gv.release(gv.seal("case14_ieee"), gv.Plan(1.0, "10%", "1%"), noise=gv.SeededNoise(1))
+        >>> made.certificate.passed, made.certificate.failed
+        (True, ())
     """
 
     checks: tuple[Check, ...]
     unused: tuple[UnusedStep, ...] = ()
     truth: TrueCost | None = None
     used: tuple[UsedStep, ...] = ()
+
+    _repr_html_ = as_card
 
     def __repr__(self) -> str:
         kinds = ", ".join(sorted({str(check.kind) for check in self.checks if not check.passed}))

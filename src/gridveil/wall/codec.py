@@ -44,8 +44,14 @@ def to_plain(value: Any) -> Any:
 
 
 def json_schema(kind: type) -> dict[str, Any]:
-    """The JSON Schema of a type."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(kind)}
+    """The JSON Schema of a type. Sections of its docstrings that are for Python (`Attributes:`, `Examples:`) are left
+    out."""
+    made = {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(kind)}
+    for one in made.get("$defs", {}).values():
+        for section in ("Attributes:", "Examples:"):
+            if "description" in one:
+                one["description"] = one["description"].split(f"\n\n    {section}")[0]
+    return made
 
 
 def _array_out(value: Any) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from gridveil.arrays import BoolArray, FloatArray, IntArray
 from gridveil.errors import GridError
 from gridveil.grid import Grid, LineKind, LineParameters, Network, circuits, corridors
+from gridveil.shown import as_card
 from gridveil.wall.mechanisms import RELATIVE, mechanism_words
 
 
@@ -22,8 +23,10 @@ def groups(twins: IntArray, *signatures: IntArray) -> IntArray:
     """Group of every line: its twins, split where the public signatures of its members differ."""
     if len(twins) == 0:
         return np.zeros(0, np.int64)
-    keys = np.stack([twins, *signatures], axis=1)
-    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    key = np.asarray(twins, np.int64)
+    for one in signatures:  # one number per line, in the order of the tuples: many times faster than unique rows
+        key = key * (int(np.ptp(one)) + 1) + (one - one.min())
+    return np.unique(key, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def group_mean(values: FloatArray, group: IntArray) -> FloatArray:
@@ -180,9 +183,19 @@ def conductances(grid: Grid, lines: LineParameters, group: IntArray) -> tuple[Fl
 
 @dataclass(frozen=True, eq=False)
 class Distance:
-    """How far two networks are apart, corridor by corridor, in units of α: a loss of ε·d for every corridor."""
+    """How far two networks are apart, in units of α: a loss of ε·d for every corridor.
+
+    Attributes:
+        by_corridor: A number per corridor, in the order of the network.
+
+    Examples:
+        >>> gv.distance("case14_ieee", "case14_ieee")
+        Distance(0 of 20 corridors differ)
+    """
 
     by_corridor: FloatArray
+
+    _repr_html_ = as_card
 
     def __repr__(self) -> str:
         return f"Distance({self.changed} of {len(self.by_corridor)} corridors differ)"

@@ -58,9 +58,14 @@ class MechanismWords:
             return np.zeros(grid.n_line, dtype=bool)
         return np.asarray(grid.lines.kind == LineKind.NEGATIVE_RESISTANCE)
 
+    @property
+    def loss_is_public(self) -> bool:
+        """Is the loss ε, whatever the network? That of `paper` depends on it."""
+        return self.name != "paper"
+
     def line_factor(self, loss: float, epsilon: float) -> bool:
-        """Is `loss` a possible loss at ε? That of `paper` depends on the network, the others' is ε."""
-        return loss >= epsilon * (1 - 1e-9) and (self.name == "paper" or loss <= epsilon * (1 + 1e-9))
+        """Is `loss` a possible loss at ε?"""
+        return loss >= epsilon * (1 - 1e-9) and (not self.loss_is_public or loss <= epsilon * (1 + 1e-9))
 
 
 _LOG = (

@@ -77,9 +77,14 @@ QUANTITIES = (
 PLACE = {quantity.name: index for index, quantity in enumerate(QUANTITIES)}
 
 
+def groups_of(element: Element) -> tuple[Group, ...]:
+    """The groups whose numbers an element has."""
+    return tuple(dict.fromkeys(one.group for one in QUANTITIES if one.element is element))
+
+
 def element_words(element: Element) -> str:
-    """The groups whose numbers an element has, for people."""
-    return ", ".join(dict.fromkeys(GROUP_WORDS[one.group] for one in QUANTITIES if one.element is element))
+    """The same for people."""
+    return ", ".join(GROUP_WORDS[group] for group in groups_of(element))
 
 
 class Ratings(StrEnum):

@@ -14,19 +14,24 @@ from gridveil.check.leaks.groups import changed_groups
 from gridveil.check.leaks.knowledge import Reader, reader_from_manifest
 from gridveil.check.leaks.verdict import LeakReport, check_same, examine
 from gridveil.errors import ReleaseError
+from gridveil.grid import Network
 from gridveil.publish.manifest import Manifest
 from gridveil.wall.protection import GROUP_WORDS, Group
 
 
-def leakcheck(original: Case, released: Sequence[Case], manifests: Sequence[Manifest | None] = ()) -> LeakReport:
-    """Check one or several releases of a network; without a manifest a reader has to guess how large the noise is."""
+def leakcheck(
+    original: Case | Network, released: Sequence[Case], manifests: Sequence[Manifest | None] = ()
+) -> LeakReport:
+    """Check one or several releases of a network; without a manifest a reader has to guess how large the noise is. A
+    `Network` has no solved state of its own, so that nobody asks whether it was published."""
     if not released:
         raise ReleaseError("there is no release to check; give one or more")
     records = [*manifests, *[None] * (len(released) - len(manifests))]
-    truth = to_network(original)
+    truth = original if isinstance(original, Network) else to_network(original)
     check_same(truth, [to_network(one) for one in released])
     readers = [reader_of(case, record) for case, record in zip(released, records, strict=True)]
-    report = examine(truth, readers, true_state=any(_shows_state(original, one) for one in released))
+    shown = isinstance(original, Case) and any(_shows_state(original, one) for one in released)
+    report = examine(truth, readers, true_state=shown)
     untold = [one.network for one, record in zip(readers, records, strict=True) if record is None]
     judged = {one.group for one in report.groups}
     changed = {group for network in untold for group in changed_groups(truth, network)} - judged

@@ -11,7 +11,8 @@ the stories and the prior of |z| and x/r are learnt in turn, and the recipe with
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,10 @@ from gridveil.check.leaks.prior import RATIOS, Belief, broad, public_columns, re
 from gridveil.grid import Grid, Network, is_transformer, line_levels_kv
 from gridveil.grid.ratings import ANGLES, bound_size, likely_angles
 
-ROUNDS = 30
+ROUNDS, FIRST = 30, 6
+"""Of learning; after the first few, recipes that are far behind are given up."""
+MARGIN, MARGIN_PER_LINE = 50.0, 0.5
+"""Evidence that later rounds may still bring: at most 0.24 per line were seen (14 to 300 buses, α = 3 to 100 %)."""
 UNUSUAL = 3.0
 """Evidence that another angle than the first must have more: public libraries name 15°, and their files bear it out."""
 STAT_CONSTANT, STAT_POWER, STAT_BASE = -5.0886, 0.4772, 100.0
@@ -106,50 +110,93 @@ def intervals(grid: Grid, theta: FloatArray) -> Intervals:
 
 def explain(grid: Grid, seen: Seen, noise: LineNoise) -> Explained:
     """The angle and the recipe under which ratings and released values are most likely."""
-    tried = [intervals(grid, theta) for theta in likely_angles(grid)]
-    found = [
-        replace(one, evidence=one.evidence - (UNUSUAL if k else 0.0))
-        for k, told in enumerate(tried)
-        for one in (explain_by(grid, seen, noise, told, recipe) for recipe in RECIPES)
-    ]
-    return max(found, key=lambda one: one.evidence)
+    tried = [(k, intervals(grid, theta)) for k, theta in enumerate(likely_angles(grid))]
+    fits = [_begun(grid, seen, noise, told, recipe, UNUSUAL if k else 0.0) for k, told in tried for recipe in RECIPES]
+    return _likeliest(fits).explained()
 
 
 def likeliest_scale(network: Network) -> float:
     """The noise scale of a `log` release of which nothing was told: the one with the most evidence."""
-    told, found = intervals(network.grid, np.full(network.grid.n_line, np.deg2rad(ANGLES[0]))), {}
+    grid = network.grid
+    told, fits = intervals(grid, np.full(grid.n_line, np.deg2rad(ANGLES[0]))), dict[float, _Fit]()
     for scale in UNKNOWN_SCALES:
         held = view(Reader(network, "log", scale))
-        tried = (explain_by(network.grid, held.seen, held.noise, told, recipe) for recipe in RECIPES)
-        found[scale] = max(one.evidence for one in tried)
-    return max(found, key=lambda one: found[one])
+        fits[scale] = _likeliest([_begun(grid, held.seen, held.noise, told, recipe) for recipe in RECIPES])
+    return max(fits, key=lambda one: fits[one].evidence)
 
 
 def explain_by(grid: Grid, seen: Seen, noise: LineNoise, told: Intervals, recipe: Recipe) -> Explained:
     """What ratings tell by one recipe."""
-    stories, kind = recipe.stories, is_transformer(grid)
+    return _begun(grid, seen, noise, told, recipe).improved(ROUNDS).explained()
+
+
+def _likeliest(fits: list[_Fit]) -> _Fit:
+    """The fit with the most evidence, learnt to its end. After a few rounds most are out of the race: what is left to
+    learn then brings less evidence than they lack."""
+    early = [one.improved(FIRST) for one in fits]
+    enough = max(one.evidence for one in early) - (MARGIN + MARGIN_PER_LINE * len(early[0].kinds))
+    late = [one.improved(ROUNDS - FIRST) for one in early if one.evidence >= enough]
+    return max(late, key=lambda one: one.evidence)
+
+
+def _begun(grid: Grid, seen: Seen, noise: LineNoise, told: Intervals, recipe: Recipe, unusual: float = 0.0) -> _Fit:
+    """A recipe before anything is learnt from the released values."""
+    kind = is_transformer(grid)
     columns = public_columns(grid, seen, rating=False)
     size, ratio = broad(seen.size, seen.share), broad(np.where(seen.has_ratio, seen.ratio, 1.0), seen.share)
     certain = Moments(told.log_rating, np.zeros(len(kind)), np.ones(len(kind)))
     rating = refit(columns, kind, seen.share * told.rated, certain)
-    possible = _possible(seen, told, recipe)
-    shares, kinds = possible.copy(), kind.astype(np.int64) + 2 * seen.has_ratio
-    weighed = _weigh(seen, noise, told, (size, ratio, rating), stories, shares)
-    for _ in range(ROUNDS):
-        shares = _shares(weighed.weight, kinds, seen.share, stories) * possible
-        size = refit(columns, kind, seen.share, moments(_spread(weighed.sizes, weighed.weight, stories, "size"), *size))
-        moment = moments(_spread(weighed.ratios, weighed.weight, stories, "ratio"), *ratio)
-        ratio = refit(columns, kind, seen.share * seen.has_ratio, moment, RATIOS)
-        unknown = weighed.weight[:, 0] * seen.share * told.rated
-        rating = refit(columns, kind, unknown, certain)
-        weighed = _weigh(seen, noise, told, (size, ratio, rating), stories, shares)
-    explained = float(1.0 - np.average(weighed.weight[:, 0], weights=seen.share))
-    sizes = _spread(weighed.sizes, weighed.weight, stories, "size")
-    ratios = _spread(weighed.ratios, weighed.weight, stories, "ratio")
-    # what had to be learnt of other ratings is not explained (Schwarz)
-    learnt = columns.shape[1] + len(stories) - 1 if recipe.others else 0
-    evidence = weighed.evidence - 0.5 * learnt * np.log(max(float(seen.share.sum()), 2.0))
-    return Explained(sizes, ratios, explained, evidence, recipe.name)
+    possible, kinds = _possible(seen, told, recipe), kind.astype(np.int64) + 2 * seen.has_ratio
+    weighed = _weigh(seen, noise, told, (size, ratio, rating), recipe.stories, possible)
+    return _Fit(seen, noise, told, recipe, unusual, columns, kind, kinds, certain, possible, size, ratio, weighed)
+
+
+class _Fit(NamedTuple):
+    """A recipe with what has been learnt of shares and priors so far."""
+
+    seen: Seen
+    noise: LineNoise
+    told: Intervals
+    recipe: Recipe
+    unusual: float
+    columns: FloatArray
+    kind: BoolArray
+    kinds: IntArray
+    certain: Moments
+    possible: FloatArray
+    size: Belief
+    ratio: Belief
+    weighed: _Weighed
+
+    def improved(self, rounds: int) -> _Fit:
+        """The same after some rounds of learning shares and priors in turn."""
+        seen, told, stories = self.seen, self.told, self.recipe.stories
+        size, ratio, weighed = self.size, self.ratio, self.weighed
+        for _ in range(rounds):
+            shares = _shares(weighed.weight, self.kinds, seen.share, stories) * self.possible
+            spread = _spread(weighed.sizes, weighed.weight, stories, "size")
+            size = refit(self.columns, self.kind, seen.share, moments(spread, *size))
+            moment = moments(_spread(weighed.ratios, weighed.weight, stories, "ratio"), *ratio)
+            ratio = refit(self.columns, self.kind, seen.share * seen.has_ratio, moment, RATIOS)
+            unknown = weighed.weight[:, 0] * seen.share * told.rated
+            rating = refit(self.columns, self.kind, unknown, self.certain)
+            weighed = _weigh(seen, self.noise, told, (size, ratio, rating), stories, shares)
+        return self._replace(size=size, ratio=ratio, weighed=weighed)
+
+    @property
+    def evidence(self) -> float:
+        """What had to be learnt of other ratings is not explained (Schwarz)."""
+        learnt = self.columns.shape[1] + len(self.recipe.stories) - 1 if self.recipe.others else 0
+        lines = max(float(self.seen.share.sum()), 2.0)
+        return self.weighed.evidence - 0.5 * learnt * log(lines) - self.unusual
+
+    def explained(self) -> Explained:
+        """What it tells."""
+        weighed, stories = self.weighed, self.recipe.stories
+        explained = float(1.0 - np.average(weighed.weight[:, 0], weights=self.seen.share))
+        sizes = _spread(weighed.sizes, weighed.weight, stories, "size")
+        ratios = _spread(weighed.ratios, weighed.weight, stories, "ratio")
+        return Explained(sizes, ratios, explained, self.evidence, self.recipe.name)
 
 
 class _Weighed(NamedTuple):

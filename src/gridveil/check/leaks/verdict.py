@@ -27,6 +27,7 @@ from gridveil.check.leaks.rule import MANY, SAME, VERDICTS, Error, believed, com
 from gridveil.check.leaks.state import SOLVES, imbalance
 from gridveil.errors import ReleaseError
 from gridveil.grid import LineParameters, Network
+from gridveil.shown import as_card
 
 TRUE_STATE = "the solved state in the file is that of the original network"
 
@@ -44,10 +45,28 @@ class Attacked:
 
 @dataclass(frozen=True)
 class LeakReport:
-    """The verdict, why, and the figures it rests on. Errors are medians of x, relative.
+    """What `gv.leakcheck` found. Errors are medians of reactances, relative. INTERNAL.
 
     Where more than lines is protected, `groups` have verdicts of their own and the worst of all counts; where lines are
     public, nobody attacks them, and the errors are those of the quantity that decides.
+
+    Attributes:
+        verdict: `clean`, `weak` or `leaks`.
+        reason: Why, in a sentence.
+        best_attacker: Who knows most.
+        best_error: How far off he is.
+        noise_error: How far off the noise alone leaves everybody.
+        attackers: A row each.
+        silent: Attackers who have no way here: one release cannot be averaged, a cost that was not told not be
+            inverted.
+        groups: Verdicts on ratings, loads, limits and costs.
+        unjudged: Groups that were changed in a file without a manifest: nobody says how, so that nobody is asked about
+            them.
+
+    Examples:
+        >>> made = gv.release(gv.seal("case14_ieee"), gv.Plan(1.0, "10%", "1%"), noise=gv.SeededNoise(1))
+        >>> gv.leakcheck("case14_ieee", made).attackers[0].name
+        'released value'
     """
 
     verdict: str
@@ -61,6 +80,8 @@ class LeakReport:
     groups: tuple[GroupReport, ...] = ()
     unjudged: tuple[str, ...] = ()
     """Groups that were changed in a file without a manifest: nobody says how, so that nobody is asked about them."""
+
+    _repr_html_ = as_card
 
 
 def best_attack(truth: Network, readers: Sequence[Reader]) -> Attacked:
