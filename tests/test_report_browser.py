@@ -50,12 +50,31 @@ def press(browser: Chromium, key: str) -> None:
 
 
 def click(browser: Chromium, element: str) -> None:
-    browser.run(f"{element}.scrollIntoView({{ block: 'center', behavior: 'instant' }})")
+    """A click on the middle of an element, when the page around it has come to rest."""
     x, y = browser.run(
-        f"(() => {{ const at = {element}.getBoundingClientRect(); return [at.left + at.width / 2, at.top + at.height / 2]; }})()"
+        f"""(async () => {{
+          const frame = () => new Promise(requestAnimationFrame);
+          const middle = () => {{ const at = {element}.getBoundingClientRect(); return [at.left + at.width / 2, at.top + at.height / 2]; }};
+          for (let before = "", still = 0; still < 3; ) {{
+            {element}.scrollIntoView({{ block: "center", behavior: "instant" }});
+            await frame();
+            const now = middle(), there = {element}.contains(document.elementFromPoint(...now));
+            still = there && String(now) === before ? still + 1 : 0;
+            before = String(now);
+          }}
+          return middle();
+        }})()"""
     )
     for kind in ("mousePressed", "mouseReleased"):
         browser.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+
+def becomes(browser: Chromium, expression: str, value: object) -> None:
+    """A key or a click is handled a little after it is sent."""
+    end = monotonic() + 20
+    while browser.run(expression) != value and monotonic() < end:
+        sleep(0.02)
+    assert browser.run(expression) == value
 
 
 def opened(browser: Chromium, page: Path) -> None:
@@ -86,20 +105,21 @@ def test_a_table_is_sorted_folded_and_saved(report: Path, browser: Chromium, tmp
     browser.run(f"{HEADS}[{alpha}].querySelector('button').focus()")
     for key, word, order in (("Enter", "ascending", 1), (" ", "descending", -1), ("Enter", "none", 0)):
         press(browser, key)
-        assert browser.run(said) == [word if k == alpha else "none" for k in range(len(heads))]
+        becomes(browser, said, [word if k == alpha else "none" for k in range(len(heads))])
         expected = sorted(written[alpha], key=float, reverse=order < 0) if order else written[alpha]
         assert column(browser, alpha) == expected
     assert [column(browser, k) for k in range(len(heads))] == written
 
     click(browser, f"{HEADS}[0].querySelector('button')")  # by a click: names
-    assert browser.run(said)[0] == "ascending" and column(browser, 0) == sorted(written[0])
+    becomes(browser, f"{said}[0]", "ascending")
+    assert column(browser, 0) == sorted(written[0])
 
     summary = f"{TABLE}.closest('details').querySelector('summary')"
     state = f"{TABLE}.closest('details').open"
     click(browser, summary)
-    assert browser.run(state) is False
+    becomes(browser, state, False)
     press(browser, "Enter")  # the click left the focus there
-    assert browser.run(state) is True
+    becomes(browser, state, True)
 
     browser.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     file = tmp_path / browser.run(f"{TABLE}.dataset.file")

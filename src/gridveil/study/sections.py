@@ -97,7 +97,7 @@ def made_of(name: str, results: Results, make: Callable[[Results], Made]) -> Mad
     """What a function makes of results; where rows lack what it needs, a sentence says what they lack."""
     try:
         return make(results)
-    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         lacking = [one for one in STUDIES[name].columns if any(row[one] is None for row in results.rows)]
         if not lacking:
             raise
