@@ -40,12 +40,17 @@ FIGURES: dict[str, type] = {
 }  # fmt: skip
 
 
-def judged(network: Network, made: Release, groups: tuple[Group, ...], *, reactances: bool = True) -> Row:
-    """The figures of one release of a network; those of who guesses `reactances` take longer than all others."""
+def judged(
+    network: Network, made: Release, groups: tuple[Group, ...], *, readers: bool = True, reactances: bool = True
+) -> Row:
+    """The figures of one release of a network; on large ones those of `readers` take far longer than the release.
+
+    Of them, who guesses `reactances` takes longest.
+    """
     return {
         **_for_an_attacker(network, made.network),
         **_for_a_user(network, made),
-        **_for_a_reader(network, made, reactances=reactances and Group.LINES in groups),
+        **(_for_a_reader(network, made, reactances=reactances and Group.LINES in groups) if readers else {}),
         **_faults(network, made, groups),
     }
 

@@ -24,7 +24,7 @@ COLUMNS: dict[str, type] = {
 NOTHING: Row = dict.fromkeys(COLUMNS)
 
 
-def measured(network: Network, plan: Plan, seed: int, *, reactances: bool = True) -> Row:
+def measured(network: Network, plan: Plan, seed: int, *, readers: bool = True, reactances: bool = True) -> Row:
     """What became of one draw: the effort of its repair in AC-OPFs of the original, and the figures of a release."""
     solves = [0.0]
 
@@ -42,6 +42,6 @@ def measured(network: Network, plan: Plan, seed: int, *, reactances: bool = True
     row["effort"] = solves[0] * ITERATIONS / true.iterations
     row["certified"] = made is not None and made.certificate.passed
     if made is not None:
-        figures = judged(network, made, plan.protection.groups, reactances=reactances)
+        figures = judged(network, made, plan.protection.groups, readers=readers, reactances=reactances)
         row |= {"path": made.manifest.repair.path, **figures}
     return row
