@@ -23,8 +23,9 @@ from gridveil.privacy.composition import Accounts, Assets, Charge, Within, accou
 from gridveil.privacy.history import left_over
 from gridveil.privacy.keeping import backup, restore
 from gridveil.privacy.keyfile import KeyFile
-from gridveil.privacy.ledger import Ledger, reach_words, refusal
+from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.noise import Noise, SeededNoise
+from gridveil.privacy.refusal import reach_words, refusal
 from gridveil.privacy.signature import create_key, key_from_text, read_private_key, read_public_key
 from gridveil.publish.elements import identities
 from gridveil.publish.preview import charges, preview

@@ -25,8 +25,9 @@ from gridveil.errors import ReleaseError, SolveError
 from gridveil.formats.find import load
 from gridveil.grid import Network, Structure, structure_of
 from gridveil.nlp.opf import opf_model, solve_opf
-from gridveil.privacy.ledger import Ledger, listed
+from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.noise import Noise
+from gridveil.privacy.refusal import listed
 from gridveil.publish.archive import read_bundle
 from gridveil.publish.behind import Progress
 from gridveil.publish.bundle import NETWORK, is_archive

@@ -21,7 +21,8 @@ from gridveil.privacy.signature import PublicKey, can_sign, key_from_text
 from gridveil.publish import bundle
 from gridveil.publish.archive import Contents, shown
 from gridveil.publish.describe import file_notes, scrubbed
-from gridveil.publish.manifest import Manifest, fit_label, ids_kept, protection_of
+from gridveil.publish.labels import fit_label
+from gridveil.publish.manifest import Manifest, ids_kept, protection_of
 from gridveil.wall.certificate import StoredCertificate
 from gridveil.wall.codec import to_json
 

@@ -113,7 +113,7 @@ def _networks(history: History) -> Table:
     """For every network whose elements are not all those of a later one a row for each group that was protected.
 
     Entries do not tell a load from a plant, so that a group is counted for all elements: the most that any can have."""
-    from gridveil.privacy.ledger import reach_words
+    from gridveil.privacy.refusal import reach_words
 
     table = Table("network", "elements", "group", "spent", "limit", "left", "counted up to")
     for assets in history.current:
@@ -132,7 +132,7 @@ def _networks(history: History) -> Table:
 def _entries(history: History) -> Table:
     """Charges with their outcome, limits, and what was lost; draws and outcomes have no rows of their own."""
     from gridveil.privacy.history import charged_up_to
-    from gridveil.privacy.ledger import reach_words
+    from gridveil.privacy.refusal import reach_words
 
     ends = {one.details["charge"]: one.details for one in history.of("outcome")}
     table = Table("entry", "time (UTC)", "network", "what")

@@ -22,7 +22,7 @@ SHOWN = 10
 
 def show_case(book: Ledger, name: str, structure: Structure, known: SameAs | None, as_json: bool) -> None:
     """Corridors always, loads and plants where something was charged to them; of each the groups that were."""
-    from gridveil.privacy.ledger import reach_words
+    from gridveil.privacy.refusal import reach_words
     from gridveil.publish.elements import by_element
     from gridveil.wall.protection import GROUP_WORDS, Element, Group, groups_of
 

@@ -8,8 +8,9 @@ from math import log
 from gridveil.errors import BudgetExceeded, PrivacyError
 from gridveil.formats.exposed import Exposed
 from gridveil.privacy.composition import Accounts, Assets, Charge, accounts
-from gridveil.privacy.ledger import Ledger, refusal
+from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.limit import DEFAULT_LIMIT
+from gridveil.privacy.refusal import refusal
 from gridveil.publish.describe import stays_public
 from gridveil.publish.elements import SameAs, assets, otherwise, touched, way
 from gridveil.publish.plan import Plan

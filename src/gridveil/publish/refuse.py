@@ -7,7 +7,7 @@ import numpy as np
 from gridveil.casefile.labels import Labels
 from gridveil.errors import ReleaseError
 from gridveil.grid import LineKind, Structure
-from gridveil.publish.manifest import LONGEST_LABEL, fit_label
+from gridveil.publish.labels import LONGEST_LABEL, fit_label
 from gridveil.publish.plan import Plan
 from gridveil.sealed.refuse import require_limits_in_order
 from gridveil.sealed.split import Sealed

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from gridveil.errors import GridVeilError
-from gridveil.privacy.ledger import reach_words
+from gridveil.privacy.refusal import reach_words
 from gridveil.web.accounts import nearest
 from gridveil.web.asked import Ask, page, part, sentence, to
 from gridveil.web.settings import SOURCES, from_form, group_names, in_words, looked
