@@ -279,6 +279,29 @@ def test_goals_that_nothing_meets_are_said_to_be_missed() -> None:
     assert "misses what a reader can guess of a reactance by a factor of 5" in made.reason
 
 
+def test_what_was_tried_once_is_recommended_only_where_nothing_was_tried_twice() -> None:
+    lucky, known = Choice("L", 0.3, 1.0, 0.01), Choice("L", 0.1, 1.0, 0.01)
+    for rows, best in (
+        ({lucky: [row(50.0)], known: [row(12.0), row(12.0)]}, known),
+        ({lucky: [row(50.0)], known: [row(12.0)]}, lucky),
+    ):
+        found = explore.Explored(rows, 1.0, settled=False)
+        made = recommend.advice("c.m", gv.seal("case14_ieee"), found, gv.Goals(), [], {}, None)
+        assert made.best is not None
+        assert made.best.choice == best
+
+
+def test_a_goal_that_was_not_measured_is_not_met_and_said() -> None:
+    rows = {Choice("L", 0.3, 1.0, 0.01): [{**row(20.0), "reactance_error_pct": None}] * 2}
+    found = explore.Explored(rows, 1.0, settled=True)
+    made = recommend.advice("c.m", gv.seal("case14_ieee"), found, gv.Goals(), [], {}, None)
+    assert made.best is not None
+    assert made.best.score >= 1
+    assert not made.met
+    assert "what a reader can guess of a reactance could not be measured" in made.reason
+    assert "every goal that was measured" in made.reason
+
+
 def test_medians_are_over_repaired_draws() -> None:
     found = outcome([row(10.0), row(30.0), row(20.0), row(99.0, certified=False)])
     assert (found.trials, found.failed, found.hidden_pct) == (4, 1, 20.0)

@@ -29,8 +29,8 @@ from gridveil.study.declare import Row
 
 SOLVES = 12.0
 """AC-OPFs that a trial takes, roughly: a repair, and what is looked at."""
-GUESSING = 0.03
-"""Seconds per line to guess its reactance."""
+GUESSING = 0.007
+"""Seconds per line to guess its numbers."""
 LARGE = 400
 """Lines from which on reactances are guessed in one draw of a choice only: so many have one median."""
 

@@ -43,12 +43,13 @@ class Goals:
     hide_flows: float | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name, value in self.by_name().items():
             if value is not None and not (isfinite(value) and value > 0):
-                raise ReleaseError(
-                    f"the goal --{field.name.replace('_', '-')} must be a positive number, not {value:g}"
-                )
+                raise ReleaseError(f"the goal --{name} must be a positive number, not {value:g}")
+
+    def by_name(self) -> dict[str, float | None]:
+        """Every goal by the name of its option."""
+        return {field.name.replace("_", "-"): getattr(self, field.name) for field in fields(self)}
 
     @property
     def words(self) -> str:

@@ -74,8 +74,8 @@ class Advice:
 
     @property
     def met(self) -> bool:
-        """Does the recommended choice meet every goal?"""
-        return self.best is not None and self.best.score >= 1
+        """Does the recommended choice meet every goal? One that could not be measured is not met."""
+        return self.best is not None and self.best.score >= 1 and not _unseen(self.goals, self.best)
 
     def __repr__(self) -> str:
         what = "nothing could be tried" if self.best is None else self.best.choice.words
@@ -121,16 +121,16 @@ def advice(
         left = _left(network, choice, fixed, ledger, same_as)
         lines.append(Line(choice, found, score(wanted, found), margins(wanted, found), left))
     affordable = [line for line in lines if (line.left is None or line.left >= 0) and line.outcome.known]
-    best = _best(affordable)
+    best = _best([line for line in affordable if line.outcome.trials > 1] or affordable)
     command = "" if best is None else _command(case, best, fixed)
     return Advice(
-        wanted, tuple(lines), best, _reason(best, affordable, lines), command,
+        wanted, tuple(lines), best, _reason(wanted, best, affordable, lines), command,
         tuple(one.words for one in stand_ins), explored.seconds, explored.settled,
     )  # fmt: skip
 
 
 def _best(lines: Sequence[Line]) -> Line | None:
-    """The largest least margin; among those that are nearly as good, the one that spends least, then protects most."""
+    """The largest least margin; among those that are nearly as good, the one that spends least."""
     if not lines:
         return None
     enough = CLOSE * lines[0].score
@@ -154,7 +154,13 @@ def _command(case: str, best: Line, fixed: Mapping[str, Any]) -> str:
     return shlex.join(["gridveil", "release", case, *best.choice.options(fixed), "--out", "DIR"])
 
 
-def _reason(best: Line | None, affordable: Sequence[Line], lines: Sequence[Line]) -> str:
+def _unseen(wanted: Goals, best: Line) -> list[str]:
+    """Goals of which no trial has a figure, as those of who guesses on very large networks."""
+    asked = [name for name, value in wanted.by_name().items() if value is not None]
+    return [SAYS[name] for name in asked if name not in best.margins]
+
+
+def _reason(wanted: Goals, best: Line | None, affordable: Sequence[Line], lines: Sequence[Line]) -> str:
     """In a sentence."""
     if best is None:
         if lines and not affordable:
@@ -162,13 +168,15 @@ def _reason(best: Line | None, affordable: Sequence[Line], lines: Sequence[Line]
         return "nothing was tried in the time that there was; give more --minutes"
     weakest = min(best.margins, key=lambda name: best.margins[name])
     others = sum(line.score >= 1 for line in affordable)
+    unseen = _unseen(wanted, best)
+    but = f"; {' and '.join(unseen)} could not be measured on the stand-in" if unseen else ""
     if best.score >= 1:
         return (
-            f"it meets every goal with a factor of {best.score:.2g} to spare, {SAYS[weakest]} being what it has least "
-            f"of; {others} of {len(affordable)} settings tried meet all"
+            f"it meets every goal{' that was measured' if unseen else ''} with a factor of {best.score:.2g} to spare, "
+            f"{SAYS[weakest]} being what it has least of; {others} of {len(affordable)} settings tried meet all{but}"
         )
     missed = [SAYS[name] for name, value in best.margins.items() if value < 1]
     return (
         f"no setting that was tried meets every goal; this one comes nearest, and misses {' and '.join(missed)} by a "
-        f"factor of {1 / best.score:.2g}"
+        f"factor of {1 / best.score:.2g}{but}"
     )

@@ -24,8 +24,8 @@ from gridveil.wall.cost_numbers import cost_numbers
 from gridveil.wall.protection import Group
 
 BUDGET, BINDING = 10.0, 0.999
-LARGEST = 300
-"""Buses up to which relaxations are solved and reactances guessed: beyond, that takes longer than the release."""
+LARGEST = 3000
+"""Buses up to which relaxations are solved and reactances guessed: a dozen seconds there, and minutes beyond."""
 GUESSED = {"load": "pd", "cost_coefficient": "cost", "rating": "rating", "limit": "pmax"}
 """Quantities whose best attackers have a column."""
 FIGURES: dict[str, type] = {
