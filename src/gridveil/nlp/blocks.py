@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,18 @@ Term = tuple[IntArray, float]
 """Columns of the problem (one per element) and the coefficient with which they enter a local."""
 
 
+class Kind(IntEnum):
+    """The kinds of blocks as C numbers them (native/evaluate.h)."""
+
+    UNKNOWN = 0
+    LINES = 1
+    SHUNTS = 2
+    SWITCHED_SHUNTS = 3
+    DISTANCE = 4
+    GROWTH = 5
+    POLYNOMIAL = 6
+
+
 class Block(ABC):
     """n elements, p locals, m functions. Subclasses hold index arrays only; the state of a point is passed around."""
 
@@ -32,6 +45,8 @@ class Block(ABC):
     rows: IntArray
     depends: BoolArray
     pairs: Sequence[tuple[int, int]]
+    kind = Kind.UNKNOWN
+    """Which C code has the same formulas; a subclass with formulas of its own has none."""
 
     @property
     def size(self) -> int:
@@ -49,6 +64,10 @@ class Block(ABC):
     def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
         """Write Σ weight·∇²function in packed pairs, (len(pairs), n); `weight` is (m, n)."""
 
+    def numbers(self, given: Any) -> Sequence[Any]:
+        """What C is given beside columns and rows, in its order: each of n entries, or one number for all elements."""
+        return ()
+
 
 class LineBlock(Block):
     """Flows of lines into the balance rows of their ends, and squared apparent flows into rating rows.
@@ -57,6 +76,8 @@ class LineBlock(Block):
     apparent power in per unit. `numbers` holds the line parameters as (g, b, h), h = b + bc/2, and the ratings. With
     `parameter_columns` they are base·e^u with variables u of the problem, and `numbers` holds the bases, (3, n).
     """
+
+    kind = Kind.LINES
 
     def __init__(
         self,
@@ -125,9 +146,15 @@ class LineBlock(Block):
         if self.rated:
             out += np.einsum("kin,kjn->ijn", gradient, square[:, None] * gradient)[self._first, self._second]
 
+    def numbers(self, given: Any) -> Sequence[Any]:
+        parameters, inverse_rating = given
+        return [*parameters, inverse_rating, self.inverse_tap, self.shift]
+
 
 class ShuntBlock(Block):
     """Power drawn by bus shunts: gs·vm² from the active and −bs·vm² from the reactive balance."""
+
+    kind = Kind.SHUNTS
 
     def __init__(self, name: str, vm: IntArray, gs: FloatArray, bs: FloatArray, rows: IntArray) -> None:
         self.name, self.vm = name, vm
@@ -148,9 +175,14 @@ class ShuntBlock(Block):
     def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
         np.multiply(2.0, np.sum(self.coefficient * weight, axis=0), out=out[0])
 
+    def numbers(self, given: Any) -> Sequence[Any]:
+        return [*self.coefficient]
+
 
 class DistanceBlock(Block):
     """weight·(x − target)² per column, summed into one row; `numbers` is (target, weight)."""
+
+    kind = Kind.DISTANCE
 
     def __init__(self, name: str, columns: IntArray, row: int) -> None:
         self.name, self.columns = name, columns
@@ -172,9 +204,14 @@ class DistanceBlock(Block):
     def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
         np.multiply(2.0 * weight[0], state[1], out=out[0])
 
+    def numbers(self, given: Any) -> Sequence[Any]:
+        return [*given]
+
 
 class GrowthBlock(Block):
     """c·e^(k·u) of a column u, each added to as many rows as there are rows of `rows`; `numbers` are the c, (m, n)."""
+
+    kind = Kind.GROWTH
 
     def __init__(self, name: str, columns: IntArray, power: float, rows: IntArray) -> None:
         self.name, self.columns, self.power = name, columns, power
@@ -193,9 +230,14 @@ class GrowthBlock(Block):
     def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
         np.multiply(self.power**2, np.sum(weight * state, axis=0), out=out[0])
 
+    def numbers(self, given: Any) -> Sequence[Any]:
+        return [self.power, *np.broadcast_to(given, self.rows.shape)]
+
 
 class PolynomialBlock(Block):
     """Σ_k c[i, k]·xᵏ for k ≥ 2: the curved part of a polynomial; the rest of it is linear and belongs to the matrix."""
+
+    kind = Kind.POLYNOMIAL
 
     def __init__(self, name: str, columns: IntArray, coefficients: FloatArray, rows: IntArray) -> None:
         self.name, self.columns = name, columns
@@ -223,9 +265,14 @@ class PolynomialBlock(Block):
     def hessian(self, state: Any, weight: FloatArray, out: FloatArray) -> None:
         np.multiply(weight[0], self._horner(state, 2), out=out[0])
 
+    def numbers(self, given: Any) -> Sequence[Any]:
+        return [*self.curved]
+
 
 class SwitchedShuntBlock(Block):
     """Power drawn by bus shunts of which the share `on` is connected: on·gs·vm² active, −on·bs·vm² reactive."""
+
+    kind = Kind.SWITCHED_SHUNTS
 
     def __init__(self, name: str, vm: IntArray, on: IntArray, gs: FloatArray, bs: FloatArray, rows: IntArray) -> None:
         self.name, self.vm, self.on = name, vm, on
@@ -250,3 +297,6 @@ class SwitchedShuntBlock(Block):
         weighted = 2.0 * np.sum(self.coefficient * weight, axis=0)
         np.multiply(weighted, on, out=out[0])
         np.multiply(weighted, vm, out=out[1])
+
+    def numbers(self, given: Any) -> Sequence[Any]:
+        return [*self.coefficient]

@@ -88,7 +88,7 @@ class Evaluator:
 
     def __init__(self, problem: Problem, numbers: Mapping[str, Any]) -> None:
         self.problem = problem
-        self._numbers = [numbers.get(block.name) for block in problem.blocks]
+        self.numbers = [numbers.get(block.name) for block in problem.blocks]
         shapes = [(len(block.rows), len(block.locals), len(block.pairs), block.size) for block in problem.blocks]
         n = problem.n_variable
         # φ and x stand behind one another, so that S·φ + A·x is one product
@@ -105,7 +105,7 @@ class Evaluator:
         """Make `x` the current point."""
         self._x[:] = x
         for i, block in enumerate(self.problem.blocks):
-            self._states[i] = block.values(self._x, self._numbers[i], self._phi[i])
+            self._states[i] = block.values(self._x, self.numbers[i], self._phi[i])
         self._rows = self.problem.row_matrix @ self._phi_x
         self._jacobian = None
 
