@@ -48,12 +48,12 @@ class _Block(Structure):
 
 class _Program(Structure):
     _fields_ = (
-        *((f"n_{name}", c_int) for name in ("variables", "constraints", "blocks", "linear", "gradient", "jacobian",
-                                            "hessian")),
+        *((f"n_{name}", c_int) for name in (
+            "variables", "constraints", "blocks", "linear", "gradient", "jacobian", "hessian")),
         ("constant", c_double),
-        *((name, c_void_p) for name in ("blocks", "linear_row", "linear_column", "linear_coefficient", "gradient_column",
-                                        "gradient_constant", "jacobian_constant", "jacobian_row", "jacobian_column",
-                                        "hessian_row", "hessian_column")),
+        *((name, c_void_p) for name in (
+            "blocks", "linear_row", "linear_column", "linear_coefficient", "gradient_column", "gradient_constant",
+            "jacobian_constant", "jacobian_row", "jacobian_column", "hessian_row", "hessian_column")),
     )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ class Functions:
 
 
 def functions_of(evaluator: Evaluator) -> Functions:
-    """The functions of an evaluator for C, with its numbers as they are now."""
+    """The functions of an evaluator for C. Its numbers are read where they stand, and must not change meanwhile."""
     compiled = library()
     if compiled is not None and _is_known(evaluator.problem):
         return _in_c(compiled, evaluator)
@@ -199,7 +199,8 @@ def _in_c(compiled: CDLL, evaluator: Evaluator) -> Functions:
             )
         )
     )  # fmt: skip
-    arrays = (*pattern.linear, pattern.gradient_column, *pattern.constants, *pattern.jacobian, *pattern.hessian)
+    arrays: list[NDArray[Any]] = [*pattern.linear, pattern.gradient_column, *pattern.constants]
+    arrays += [*pattern.jacobian, *pattern.hessian]
     program = _Program(
         problem.n_variable, problem.n_constraint, len(blocks), len(pattern.linear[0]), len(pattern.gradient_column),
         len(pattern.jacobian[0]), len(pattern.hessian[0]), problem.constant, addressof(blocks),
@@ -285,4 +286,4 @@ def _array(address: int | None, size: int) -> FloatArray:
     """C's memory as an array; there is none where its size is 0."""
     if not size:
         return np.empty(0)
-    return np.frombuffer((c_double * size).from_address(address or 0))
+    return np.frombuffer(memoryview((c_double * size).from_address(address or 0)))
