@@ -196,7 +196,9 @@ static int gradients(void *self, double *objective_gradient, double *jacobian)
     clear(objective_gradient, program->n_variables);
     for (int k = 0; k < program->n_gradient; k++)
         objective_gradient[program->gradient_column[k]] = program->gradient_constant[k];
-    copy(jacobian, program->jacobian_constant, program->n_jacobian);
+    clear(jacobian, program->n_jacobian);
+    for (int k = 0; k < program->n_constant; k++)
+        jacobian[program->constant_place[k]] = program->jacobian_constant[k];
     for (part *p = e->parts; p < e->parts + program->n_blocks; p++)
         p->kind->gradients(p->block, p->state, &to);
     return 0;

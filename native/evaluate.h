@@ -35,13 +35,15 @@ typedef struct gv_block {
 } gv_block;
 
 typedef struct gv_program {
-    int n_variables, n_constraints, n_blocks, n_linear, n_gradient, n_jacobian, n_hessian;
+    int n_variables, n_constraints, n_blocks, n_linear, n_gradient, n_constant, n_jacobian, n_hessian;
     double constant;                                    /* of the objective */
     const gv_block *blocks;
     const int *linear_row, *linear_column;              /* the entries of A, as they are added to the rows ... */
     const double *linear_coefficient;
-    const int *gradient_column;                         /* ... and to the derivatives: of the objective's gradient, */
-    const double *gradient_constant, *jacobian_constant; /* of all entries of the Jacobian, most of them 0 */
+    const int *gradient_column;                         /* ... and to the derivatives: to the objective's gradient, */
+    const double *gradient_constant;
+    const int *constant_place;                          /* and to entries of the Jacobian */
+    const double *jacobian_constant;
     const int *jacobian_row, *jacobian_column, *hessian_row, *hessian_column;
 } gv_program;
 

@@ -49,11 +49,11 @@ class _Block(Structure):
 class _Program(Structure):
     _fields_ = (
         *((f"n_{name}", c_int) for name in (
-            "variables", "constraints", "blocks", "linear", "gradient", "jacobian", "hessian")),
+            "variables", "constraints", "blocks", "linear", "gradient", "constant", "jacobian", "hessian")),
         ("constant", c_double),
         *((name, c_void_p) for name in (
             "blocks", "linear_row", "linear_column", "linear_coefficient", "gradient_column", "gradient_constant",
-            "jacobian_constant", "jacobian_row", "jacobian_column", "hessian_row", "hessian_column")),
+            "constant_place", "jacobian_constant", "jacobian_row", "jacobian_column", "hessian_row", "hessian_column")),
     )  # fmt: skip
 
 
@@ -133,8 +133,10 @@ class _Pattern:
         self.linear = (
             _ints(entries.rows[linear]), _ints(entries.columns[linear] - first), entries.values[linear],
         )  # fmt: skip
-        self.gradient_column = _ints(problem.gradient_columns)
-        self.constants = np.split(problem.jacobian_constant, [len(problem.gradient_columns)])
+        of_objective, of_constraints = np.split(problem.jacobian_constant, [len(problem.gradient_columns)])
+        self.gradient = _ints(problem.gradient_columns), of_objective
+        constant = np.flatnonzero(of_constraints)
+        self.constants = _ints(constant), of_constraints[constant]
         self.jacobian = _ints(problem.jacobian_rows), _ints(problem.jacobian_columns)
         self.hessian = _ints(problem.hessian_rows), _ints(problem.hessian_columns)
         jacobian_key = (problem.jacobian_rows + 1) * n + problem.jacobian_columns
@@ -199,11 +201,12 @@ def _in_c(compiled: CDLL, evaluator: Evaluator) -> Functions:
             )
         )
     )  # fmt: skip
-    arrays: list[NDArray[Any]] = [*pattern.linear, pattern.gradient_column, *pattern.constants]
+    arrays: list[NDArray[Any]] = [*pattern.linear, *pattern.gradient, *pattern.constants]
     arrays += [*pattern.jacobian, *pattern.hessian]
     program = _Program(
-        problem.n_variable, problem.n_constraint, len(blocks), len(pattern.linear[0]), len(pattern.gradient_column),
-        len(pattern.jacobian[0]), len(pattern.hessian[0]), problem.constant, addressof(blocks),
+        problem.n_variable, problem.n_constraint, len(blocks), len(pattern.linear[0]), len(pattern.gradient[0]),
+        len(pattern.constants[0]), len(pattern.jacobian[0]), len(pattern.hessian[0]), problem.constant,
+        addressof(blocks),
         *(array.ctypes.data for array in arrays),
     )  # fmt: skip
     handle = _declared(compiled).gv_evaluator_new(byref(program))
