@@ -5,7 +5,8 @@ CC names, or the system's; where none works, the one in the wheel `ziglang`, whi
 the build alone. Without either everything is installed but the library, and Ipopt solves all. The library knows nothing
 of Python's own interface, so that one wheel per platform serves every version of Python.
 
-GRIDVEIL_NATIVE=0 builds none; GRIDVEIL_NATIVE=1 makes its absence an error.
+GRIDVEIL_NATIVE=0 builds none; GRIDVEIL_NATIVE=1 makes its absence an error. CC=ziglang takes that wheel even where
+there is a compiler: its library runs with every glibc from 2.17 on, whatever this machine has.
 """
 
 from __future__ import annotations
@@ -215,7 +216,11 @@ def working(goal: Target, environment: Mapping[str, str]) -> list[list[str]]:
 def candidates(environment: Mapping[str, str]) -> list[list[str]]:
     """Command lines that may be C compilers."""
     if given := environment.get("CC", "").strip():
-        return [[word.strip('"') for word in shlex.split(given, posix=sys.platform != "win32")]]
+        return (
+            []
+            if given == "ziglang"
+            else [[word.strip('"') for word in shlex.split(given, posix=sys.platform != "win32")]]
+        )
     if sys.platform == "darwin" and _run(["xcode-select", "-p"]).returncode:
         return []  # there `cc` is a program that opens a window and offers to install one
     return [[found] for name in ("cc", "gcc", "clang") if (found := shutil.which(name, path=environment.get("PATH")))]
@@ -263,13 +268,15 @@ def platform_tag(file: Path, goal: Target) -> str:
 
 
 def on_index(environment: Mapping[str, str]) -> bool:
-    """Whether the package index has the wheel: a requirement that it lacks would end the installation. Where there is
-    no pip to ask, or no clear answer, whoever installs finds out."""
+    """Whether the package index has the wheel, and constraints allow it: a requirement that cannot be met would end the
+    installation. Where there is no pip to ask, or no clear answer, whoever installs finds out."""
     # the build's own search path would hide the pip beside this Python
     kept = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
-    words = ("index", "versions", "ziglang", "--only-binary", ":all:", "--retries", "0", "--timeout", "10")
-    done = _run([sys.executable, "-m", "pip", "--disable-pip-version-check", *words], kept)
-    return "No matching distribution found" not in done.stderr
+    trial = ("install", "--dry-run", "--no-deps", "--ignore-installed", ZIG)  # which may have to download it
+    ask = trial if kept.get("PIP_CONSTRAINT") else ("index", "versions", "ziglang")
+    more = ("--only-binary", ":all:", "--retries", "0", "--timeout", "10")
+    done = _run([sys.executable, "-m", "pip", "--disable-pip-version-check", *ask, *more], kept)
+    return not re.search("No matching distribution found|ResolutionImpossible", done.stderr)
 
 
 def _run(
