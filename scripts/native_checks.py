@@ -1,7 +1,8 @@
 """The kernel under tools that see what a test does not: python scripts/native_checks.py sanitize|valgrind [TEST...]
 
 `sanitize` compiles native/*.c with the address and undefined-behaviour sanitizers and runs Python's tests of the kernel
-on that library; `valgrind` does the same on a library with symbols alone. A TEST is an argument for pytest, by default
+on that library; `valgrind` does the same on a library with symbols alone, where of all that it finds in a Python only
+what happened in this library counts. A TEST is an argument for pytest, by default
 all of tests/test_kernel*.py, or a C program (NAME.c with a `main`): it is compiled together with the sources, and leaks
 count as well. Everything lies in build/native. Exit code 77 says that a tool is not on this machine.
 
@@ -15,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -72,8 +74,25 @@ def run(tool: str, programs: list[str], tests: list[str]) -> Iterator[int]:
         python = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
         surroundings = {"GRIDVEIL_KERNEL": str(library), "OPENBLAS_NUM_THREADS": "1", "PYTHONMALLOC": "malloc"}
         if tool == "sanitize":
-            surroundings |= preloaded(compiler)
-        yield ended([*before, *python], surroundings)
+            yield ended(python, surroundings | preloaded(compiler))
+        else:
+            report = PLACE / "valgrind.xml"
+            words = ("--error-limit=no", "--leak-check=no", "--xml=yes", f"--xml-file={report}")
+            yield ended(["valgrind", "--quiet", *words, *python], surroundings) or ours(report, library)
+
+
+def ours(report: Path, library: Path) -> int:
+    """Print what valgrind found with a frame in our library: an interpreter is full of what it only suspects."""
+    found = 0
+    for error in ET.parse(report).getroot().iter("error"):
+        frames = [(one.findtext("obj", ""), one.findtext("fn", "?"), one.findtext("line", "?"))
+                  for one in error.iter("frame")]  # fmt: skip
+        if any(Path(place).name == library.name for place, _, _ in frames):
+            found += 1
+            print(error.findtext("what") or error.findtext("xwhat/text") or error.findtext("kind"))
+            print("".join(f"    {name}, line {line}, {Path(place).name}\n" for place, name, line in frames[:12]))
+    print(f"valgrind: {found} errors in {library.name}")
+    return 9 if found else 0
 
 
 def preloaded(compiler: list[str]) -> dict[str, str]:

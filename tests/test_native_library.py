@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import native_checks
 from build_native import build
 from gridveil.cli import doctor
 from gridveil.cli.doctor import State
@@ -175,6 +176,22 @@ int main(int count, char **words) {{
     assert done.returncode == 0, done.stdout + done.stderr
     program.write_text(body.format(index=3))
     assert checks(tool, str(program)).returncode != 0
+
+
+def test_of_what_valgrind_finds_ours_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def error(place: str) -> str:
+        frame = f"<frame><obj>{place}</obj><fn>gv_solve</fn><line>7</line></frame>"
+        outer = "<frame><obj>/lib/libc.so.6</obj><fn>memcpy</fn></frame>"
+        return (
+            f"<error><kind>InvalidRead</kind><what>Invalid read of size 8</what><stack>{outer}{frame}</stack></error>"
+        )
+
+    report, mine = tmp_path / "report.xml", tmp_path / "libgridveil-valgrind.so"
+    report.write_text(f"<valgrindoutput>{error('/usr/lib/libpython3.so')}</valgrindoutput>")
+    assert native_checks.ours(report, mine) == 0
+    report.write_text(f"<valgrindoutput>{error('/usr/lib/libpython3.so')}{error(str(mine))}</valgrindoutput>")
+    assert native_checks.ours(report, mine) == 9
+    assert "Invalid read of size 8\n    memcpy, line ?, libc.so.6\n    gv_solve, line 7" in capsys.readouterr().out
 
 
 def test_a_tool_that_is_absent_is_no_failure() -> None:
