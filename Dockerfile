@@ -5,10 +5,12 @@ ARG PYTHON=3.12
 FROM python:${PYTHON}-slim AS build
 WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE CHANGELOG.md ./
-COPY scripts/metadata_hook.py scripts/metadata_hook.py
+COPY scripts/metadata_hook.py scripts/build_native.py scripts/
+COPY native native
 COPY src src
+# No compiler is in this image: pip fetches the wheel `ziglang` for the build alone, 101 MB, and leaves it here.
 RUN python -m venv /opt/gridveil \
-    && /opt/gridveil/bin/python -m pip install --no-cache-dir --disable-pip-version-check -c constraints.txt '.[verify]'
+    && GRIDVEIL_NATIVE=1 /opt/gridveil/bin/python -m pip install --no-cache-dir --disable-pip-version-check -c constraints.txt '.[verify]'
 
 FROM python:${PYTHON}-slim
 COPY --from=build /opt/gridveil /opt/gridveil

@@ -1,20 +1,21 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+NATIVE := scripts/build_native.py $(wildcard native/*.c native/*.h)
 
-.PHONY: setup demo test check docs sweep bench mutants clean
+.PHONY: setup demo test check native sanitize valgrind docs sweep bench mutants clean
 
 setup: .venv/.core
 
 # The core: enough for the `gridveil` command.
-.venv/.core: pyproject.toml constraints.txt
+.venv/.core: pyproject.toml constraints.txt $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "GridVeil needs Python 3.11 or newer: make PYTHON=python3.12 setup")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) install -c constraints.txt -e .
 	@touch $@
 
 # Everything a developer and CI need.
-.venv/.dev: .venv/.core
+.venv/.dev: pyproject.toml constraints.txt | .venv/.core
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@
 
@@ -32,12 +33,23 @@ docs: .venv/.docs
 	$(BIN)/python scripts/website/check.py build/site
 	@echo build/site/index.html
 
-.venv/.docs: .venv/.core
+.venv/.docs: pyproject.toml constraints.txt | .venv/.core
 	$(PIP) install -c constraints.txt -e '.[docs]'
 	@touch $@
 
-test check: .venv/.dev
+test check: setup .venv/.dev
 	scripts/check
+
+# The kernel alone, compiled in place, for whoever works on native/*.c; it needs a C compiler. See CONTRIBUTING.md.
+native:
+	@$(PYTHON) scripts/build_native.py
+
+# The tests of the kernel on a library with the address and undefined-behaviour sanitizers, or under valgrind.
+sanitize: setup .venv/.dev
+	$(BIN)/python scripts/native_checks.py sanitize $(TESTS)
+
+valgrind: setup .venv/.dev
+	$(BIN)/python scripts/native_checks.py valgrind $(TESTS)
 
 sweep: .venv/.dev
 	$(BIN)/python -m pytest -m sweep -v

@@ -10,6 +10,7 @@
 #ifndef GV_EVALUATE_H
 #define GV_EVALUATE_H
 
+#include "export.h"
 #include "functions.h"
 
 /* Kinds of blocks with their columns | their numbers, each of n entries. */
@@ -49,8 +50,8 @@ typedef struct gv_program {
 
 typedef struct gv_evaluator gv_evaluator;
 
-gv_evaluator *gv_evaluator_new(const gv_program *program); /* NULL: no memory, or a kind of block that is not known */
-void gv_evaluator_free(gv_evaluator *evaluator);
-void gv_evaluator_functions(gv_evaluator *evaluator, gv_functions *out);
+GRIDVEIL_EXPORT gv_evaluator *gv_evaluator_new(const gv_program *program); /* NULL: no memory, or a kind of block that is not known */
+GRIDVEIL_EXPORT void gv_evaluator_free(gv_evaluator *evaluator);
+GRIDVEIL_EXPORT void gv_evaluator_functions(gv_evaluator *evaluator, gv_functions *out);
 
 #endif

@@ -20,7 +20,7 @@ from gridveil.nlp.blocks import NO_ROW, Block, Kind
 from gridveil.nlp.island import _model
 from gridveil.nlp.native import evaluate
 from gridveil.nlp.native.evaluate import Functions, GvFunctions, called_back, functions_of
-from gridveil.nlp.native.library import library
+from gridveil.nlp.native.library import load
 from gridveil.nlp.opf import opf_model
 from gridveil.nlp.power_flow import inverse_ratings, line_numbers, power_flow
 from gridveil.nlp.problem import Evaluator, Layout, LinearTerms, Problem, build
@@ -96,7 +96,7 @@ def difference(evaluator: Evaluator, functions: Functions, seed: int) -> float:
 
 
 def in_c(evaluator: Evaluator) -> Functions:
-    if library() is None:
+    if load() is None:
         pytest.skip("the compiled library is not there")
     functions = functions_of(evaluator)
     assert functions.native
@@ -389,7 +389,7 @@ def test_what_c_does_not_know_is_called_back(make: Callable[[], Problem]) -> Non
 
 
 def test_callbacks_are_the_evaluator_itself(tiny: Bend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluate, "library", lambda: None)
+    monkeypatch.setattr(evaluate, "load", lambda: None)
     network = bent(tiny)
     evaluator = opf_model(network.grid).problem.evaluator({"lines": line_numbers(*network)})
     functions = functions_of(evaluator)

@@ -142,6 +142,18 @@ def _solver() -> Finding:
     return Finding(State.OK, found, details=details)
 
 
+def _kernel() -> Finding:
+    from gridveil.nlp.native import library
+
+    why, file = library.why_absent(), str(library.file())
+    if why is not None:
+        again = "pip install --force-reinstall --no-deps --no-binary gridveil gridveil, or in a clone: make native"
+        advice = f"where there is a C compiler, or the package index has 'ziglang': {again}"
+        return Finding(State.NOTE, f"absent, so that Ipopt solves all: {why}", advice, {"file": file, "version": None})
+    details = {"file": file, "version": library.VERSION}
+    return Finding(State.OK, f"version {library.VERSION} in {file}", details=details)
+
+
 def _noise() -> Finding:
     """The library's map at a law that everybody knows, and a draw on the way of a release, which asserts its own."""
     import numpy as np
@@ -238,6 +250,7 @@ LOOKS: dict[str, Callable[[], Finding]] = {
     "libraries": _libraries,
     "extras": _extras,
     "solver": _solver,
+    "kernel": _kernel,
     "noise": _noise,
     "ledger": _ledger,
     "repair process": _repair,

@@ -21,7 +21,7 @@ NAMES = ("GRIDVEIL_LINEAR_SOLVER", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYST
 """Of the environment a process gets these: for the solver, and for its libraries to be found."""
 PREFIXES = ("OMP_", "OPENBLAS_", "GOTO_", "MKL_", "KMP_", "BLIS_", "NPY_", "MALLOC_")
 """And what these begin: threads and processor features, on which the last digits may depend, and memory."""
-FILES = ("GRIDVEIL_IPOPT", "GRIDVEIL_HSL")
+FILES = ("GRIDVEIL_IPOPT", "GRIDVEIL_HSL", "GRIDVEIL_KERNEL")
 """And these, which may be relative to a directory that the process does not stand in."""
 
 

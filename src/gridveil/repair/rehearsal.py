@@ -1,7 +1,7 @@
 """A rehearsal: the AC-OPF of a network of two buses that stands here.
 
-The solver's library and whatever it loads in turn are loaded by it, and a solver that cannot work is met by it, before
-anything depends on either.
+The solver's library and whatever it loads in turn are loaded by it, the kernel's too where there is one, and a solver
+that cannot work is met by it, before anything depends on either.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from gridveil.grid import Grid, LineKind, LineParameters
 from gridveil.grid.cost import CostCurves
 from gridveil.grid.network import Buses, Generators, Lines
 from gridveil.nlp.ipopt_library import find_library, load, require_recent
+from gridveil.nlp.native import library as kernel
 from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.nlp.solver import SolverOptions
 
 
 def rehearse() -> None:
     """Solve it with a solver that is exact enough, or raise `SolveError`."""
+    kernel.load()  # or remember that it is absent: behind closed doors nobody could look
     require_recent(load(find_library(SolverOptions().library)))
     one, both = np.ones(1), np.ones(2)
     nothing, first = np.zeros(2), np.array([True, False])

@@ -1,1 +1,1 @@
-"""What is computed in C, where the compiled library is there; everything in it has a reference in Python."""
+"""The kernel: compiled C of our own, which is there where it could be compiled. Ipopt does all that it does, slower."""

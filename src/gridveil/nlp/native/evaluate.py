@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gridveil.arrays import FloatArray, IntArray
 from gridveil.nlp.blocks import OBJECTIVE, Block, Kind
-from gridveil.nlp.native.library import library
+from gridveil.nlp.native.library import load
 from gridveil.nlp.problem import Evaluator, Problem
 
 _VALUES = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_void_p)
@@ -101,7 +101,7 @@ class Functions:
 
 def functions_of(evaluator: Evaluator) -> Functions:
     """The functions of an evaluator for C. Its numbers are read where they stand, and must not change meanwhile."""
-    compiled = library()
+    compiled = load()
     if compiled is not None and _is_known(evaluator.problem):
         return _in_c(compiled, evaluator)
     return called_back(evaluator)
