@@ -74,8 +74,10 @@ static double most(const double *a, int count) {
 
 /* Objective and rows at the x of w; 1 where all are finite, 0 where not, -1 to stop. */
 static int values(Ipm *s, const double *w, double *f, double *g) {
-    double sum = 0.0;
-    if (s->fn->values(s->fn->self, w, f, g)) return -1;
+    double sum = 0.0, begun = seconds();
+    int stop = s->fn->values(s->fn->self, w, f, g);
+    s->out->seconds_evaluation += seconds() - begun;
+    if (stop) return -1;
     *f *= s->objective_scale;
     for (int r = 0; r < s->m; r++) g[r] *= s->row_scale[r], sum += g[r];
     return isfinite(sum) && isfinite(*f);
@@ -83,17 +85,21 @@ static int values(Ipm *s, const double *w, double *f, double *g) {
 
 static int derivatives(Ipm *s) {
     const gv_functions *fn = s->fn;
-    double sum = 0.0;
-    if (fn->gradients(fn->self, s->gradient, s->jacobian)) return -1;
+    double sum = 0.0, begun = seconds();
+    int stop = fn->gradients(fn->self, s->gradient, s->jacobian);
+    s->out->seconds_evaluation += seconds() - begun;
+    if (stop) return -1;
     for (int i = 0; i < s->n; i++) s->gradient[i] *= s->objective_scale, sum += s->gradient[i];
     for (int e = 0; e < fn->n_jacobian; e++) s->jacobian[e] *= s->row_scale[fn->jacobian_row[e]], sum += s->jacobian[e];
     return isfinite(sum);
 }
 
 static int lagrangian_hessian(Ipm *s, const Phase *ph) {
+    double sum = 0.0, begun = seconds();
     for (int r = 0; r < s->m; r++) s->scaled_y[r] = ph->y[r] * s->row_scale[r];
-    if (s->fn->hessian(s->fn->self, ph->elastic ? 0.0 : s->objective_scale, s->scaled_y, s->hessian)) return -1;
-    double sum = 0.0;
+    int stop = s->fn->hessian(s->fn->self, ph->elastic ? 0.0 : s->objective_scale, s->scaled_y, s->hessian);
+    s->out->seconds_evaluation += seconds() - begun;
+    if (stop) return -1;
     for (int h = 0; h < s->fn->n_hessian; h++) sum += s->hessian[h];
     return isfinite(sum);
 }

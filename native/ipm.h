@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
     int status, iterations, factorisations, refinements, restorations, corrected;
     long long entries; /* of the last factor */
-    double objective, error, violation;
+    double objective, error, violation, seconds_evaluation;
 } ipm_result;
 
 /* Minimise from x; x, y (of the rows), zl and zu (of the variables' bounds) are those of the end. The Lagrangian is

@@ -6,10 +6,7 @@ build. Ipopt calls back into an `Evaluator`, which writes its arrays straight in
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from ctypes import byref, c_double, c_int
 from dataclasses import replace
 from time import perf_counter
@@ -21,6 +18,7 @@ from gridveil.arrays import FloatArray
 from gridveil.errors import SolveError
 from gridveil.grid.network import Multipliers
 from gridveil.nlp.effort import current
+from gridveil.nlp.interrupted import interruptible
 from gridveil.nlp.ipopt_library import (
     EVAL_F,
     EVAL_G,
@@ -32,8 +30,10 @@ from gridveil.nlp.ipopt_library import (
     load,
     require_linear_solver,
 )
+from gridveil.nlp.native import library as kernel
 from gridveil.nlp.problem import Evaluator
-from gridveil.nlp.solver import Bounds, Outcome, Patience, Progress, SolverOptions, Start, Status
+from gridveil.nlp.solver import Bounds, Outcome, Progress, SolverOptions, Start, Status
+from gridveil.nlp.watch import Watch
 
 # Ipopt's return codes (IpReturnCodes_inc.h) that are not a numerical failure.
 _STATUS = {
@@ -65,8 +65,6 @@ _DETAIL = {
     -102: "not enough memory",
 }
 _INVALID_OPTION = -12
-_DESCENT, _HIGHEST = 0.03, 1e300
-"""Of the objective's size: what counts as progress; and more than any objective."""
 
 
 def _options(options: SolverOptions, start: Start) -> dict[str, str | float | int]:
@@ -82,7 +80,7 @@ def _options(options: SolverOptions, start: Start) -> dict[str, str | float | in
         "acceptable_iter": 10,
         "max_iter": options.max_iterations,
         "mu_init": start.mu,
-        "linear_solver": options.linear_solver,
+        "linear_solver": "ma57" if options.linear_solver == "own" else options.linear_solver,
     }
     if start.warm:
         for name in ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac"):
@@ -95,7 +93,9 @@ def _options(options: SolverOptions, start: Start) -> dict[str, str | float | in
             chosen[f"warm_start_{name}"] = 1e-9
     if options.max_seconds is not None:
         chosen["max_wall_time"] = options.max_seconds
-    if options.hsl_library:
+    if options.linear_solver == "own":  # native/ma57.c
+        chosen["hsllib"] = str(kernel.file())
+    elif options.hsl_library:
         chosen["hsllib"] = options.hsl_library
     if options.linear_solver == "mumps" and not start.default_ordering:
         chosen["mumps_pivot_order"] = 0  # approximate minimum degree: fastest on these patterns
@@ -109,12 +109,16 @@ def solve(
 ) -> Outcome:
     """Minimise from one start. Raises only if the solver itself cannot run; a bad end is a status."""
     library = load(find_library(options.library))
-    require_linear_solver(library, options.linear_solver, options.hsl_library)
+    if options.linear_solver == "own":
+        kernel.require()
+    else:
+        require_linear_solver(library, options.linear_solver, options.hsl_library)
     effort = current()
     if effort is not None:
         most = effort.allowed(evaluator.problem.order)
         options = replace(options, max_iterations=min(options.max_iterations, most))
-    calls = _Callbacks(evaluator, progress, options.patience, start.restored)
+    watch = Watch(progress, options.patience, restoring=start.restored)
+    calls = _Callbacks(evaluator, watch)
     problem = evaluator.problem
     arrays = [np.ascontiguousarray(a) for a in (bounds.x_lower, bounds.x_upper, bounds.row_lower, bounds.row_upper)]
     arrays = [np.clip(a, -2e19, 2e19) for a in arrays]  # Ipopt's infinity
@@ -137,7 +141,7 @@ def solve(
         multipliers, lower, upper = (np.array(one) for one in (known.rows, known.lower, known.upper))
         objective = c_double()
         begin = perf_counter()
-        with _interruptible(calls):
+        with interruptible(watch):
             code = library.IpoptSolve(
                 handle, x.ctypes.data, rows.ctypes.data, byref(objective), multipliers.ctypes.data,
                 lower.ctypes.data, upper.ctypes.data, None,
@@ -145,10 +149,11 @@ def solve(
         seconds = perf_counter() - begin
     finally:
         library.FreeIpoptProblem(handle)
+        if options.linear_solver == "own":
+            kernel.require().gridveil_ma57_release()
     if effort is not None:
-        effort.count(problem.order, calls.iterations)
-    if calls.error is not None:
-        raise calls.error
+        effort.count(problem.order, watch.iterations)
+    watch.check()
     if code == _INVALID_OPTION:
         raise SolveError(
             "no_solver", f"Ipopt rejects its options; is linear solver '{options.linear_solver}' built in?"
@@ -159,27 +164,12 @@ def solve(
         x=x,
         objective=objective.value,
         multipliers=Multipliers(multipliers, lower, upper),
-        iterations=calls.iterations,
+        iterations=watch.iterations,
         seconds_evaluation=calls.seconds,
         seconds_solver=seconds - calls.seconds,
+        solver="ipopt",
+        halted=watch.halted,
     )
-
-
-@contextmanager
-def _interruptible(calls: _Callbacks) -> Iterator[None]:
-    """Let Ctrl-C end the solve: an exception raised by the signal itself would be lost on its way through Ipopt."""
-
-    def stop(*_: object) -> None:
-        calls.error = KeyboardInterrupt()
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _set_options(library: Any, handle: Any, options: dict[str, str | float | int]) -> None:
@@ -206,18 +196,10 @@ def _indices(address: int, values: np.ndarray) -> None:
 class _Callbacks:
     """The five functions and the per-iteration hook, with their clock; an exception inside stops the solve."""
 
-    def __init__(
-        self, evaluator: Evaluator, progress: Progress | None, patience: Patience | None, restoring: bool
-    ) -> None:
-        self.patience, self.halted, self.restoring = patience, False, restoring
-        self.least: dict[int, float] = {}  # by mode: a restoration measures infeasibility in units of its own
-        self.lowest = _HIGHEST
-        self.since = 0
-        self.evaluator, self.progress = evaluator, progress
+    def __init__(self, evaluator: Evaluator, watch: Watch) -> None:
+        self.evaluator, self.watch = evaluator, watch
         self.problem = evaluator.problem
-        self.iterations = 0
         self.seconds = 0.0
-        self.error: BaseException | None = None
         self.f = EVAL_F(self._guarded(self._f))
         self.grad_f = EVAL_GRAD_F(self._guarded(self._grad_f))
         self.g = EVAL_G(self._guarded(self._g))
@@ -231,12 +213,12 @@ class _Callbacks:
         def call(*arguments: Any) -> int:
             begin = perf_counter()
             try:
-                if self.error is None:
+                if self.watch.error is None:
                     function(*arguments)
             except BaseException as error:  # noqa: BLE001 - raised again after the solve, KeyboardInterrupt too
-                self.error = error
+                self.watch.error = error
             self.seconds += perf_counter() - begin
-            return int(self.error is None and not self.halted)
+            return int(self.watch.error is None and not self.watch.halted)
 
         return call
 
@@ -278,16 +260,4 @@ class _Callbacks:
             _array(out, size)[:] = self.evaluator.hessian(factor, weight)
 
     def _intermediate(self, mode: int, iteration: int, objective: float, infeasibility: float, *_: Any) -> None:
-        self.iterations = iteration
-        if self.patience is not None:
-            above, most, better, near = self.patience
-            least = self.least.get(mode, np.inf)
-            if infeasibility < better * least:
-                self.least[mode], self.since = infeasibility, iteration
-            if mode == 0 and infeasibility < near and objective < self.lowest - _DESCENT * abs(self.lowest):
-                self.lowest, self.since = objective, iteration
-            if self.restoring:
-                self.restoring, self.since = iteration == 0 or mode != 0, iteration
-            self.halted |= least > above and iteration - self.since >= most
-        if self.progress is not None:
-            self.progress(iteration, infeasibility)
+        self.watch(mode, iteration, objective, infeasibility)

@@ -19,12 +19,12 @@ from scipy.optimize import linprog
 from gridveil.arrays import FloatArray, IntArray
 from gridveil.grid.network import Generators, Grid, Network
 from gridveil.grid.physics import Violations, operating_point, violations
-from gridveil.nlp import ipopt
 from gridveil.nlp.blocks import OBJECTIVE, SwitchedShuntBlock
 from gridveil.nlp.opf import JUDGED
 from gridveil.nlp.power_flow import Demand, PowerFlow, line_numbers, power_flow, set_bounds, set_flat_start
 from gridveil.nlp.problem import Evaluator, Layout, LinearTerms, Problem, build
 from gridveil.nlp.rules import Rules
+from gridveil.nlp.solve import attempts
 from gridveil.nlp.solver import Bounds, SolverOptions, Start, Status
 
 
@@ -119,13 +119,15 @@ def energise(network: Network, rules: Rules, options: SolverOptions) -> Energise
     endings: list[Status] = []
     detail, iterations = "", 0
     for start in _starts(model, bounds)[: options.starts]:
-        outcome = ipopt.solve(evaluator, bounds, start, options)
-        iterations += outcome.iterations
-        state = _state(model, outcome.x)
-        feasible = judge(network, state, rules).largest <= JUDGED
-        if feasible and (best is None or served(model.grid, state) > served(model.grid, best)):
-            best = state  # not only optimal ends: a feasible point is an answer
-        status = outcome.status if feasible or outcome.status is not Status.OPTIMAL else Status.NUMERICAL_FAILURE
+        for outcome in attempts(evaluator, bounds, start, options):
+            iterations += outcome.iterations
+            state = _state(model, outcome.x)
+            feasible = judge(network, state, rules).largest <= JUDGED
+            if feasible and (best is None or served(model.grid, state) > served(model.grid, best)):
+                best = state  # not only optimal ends: a feasible point is an answer
+            status = outcome.status if feasible or outcome.status is not Status.OPTIMAL else Status.NUMERICAL_FAILURE
+            if status is Status.OPTIMAL:
+                break
         endings.append(status)
         detail = outcome.detail
         if status in (Status.OPTIMAL, Status.TIME_LIMIT) or endings.count(Status.INFEASIBLE) == 2:

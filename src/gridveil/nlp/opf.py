@@ -19,11 +19,11 @@ from gridveil.arrays import FloatArray, IntArray, check_length
 from gridveil.errors import SolveError
 from gridveil.grid.network import Grid, LineParameters, Multipliers, OperatingPoint
 from gridveil.grid.physics import Violations, operating_point, violations
-from gridveil.nlp import ipopt
 from gridveil.nlp.blocks import OBJECTIVE
 from gridveil.nlp.dispatch_cost import DispatchCost, dispatch_cost, set_cost_bounds, set_cost_start
 from gridveil.nlp.power_flow import Demand, PowerFlow, line_numbers, power_flow, set_bounds, set_flat_start
 from gridveil.nlp.problem import Layout, Problem, build
+from gridveil.nlp.solve import attempts
 from gridveil.nlp.solver import Bounds, Outcome, Progress, SolverOptions, Start, Status
 from gridveil.shown import as_card
 
@@ -194,8 +194,10 @@ def solve_opf(
     starved = _free_empty_rows(model, bounds)
     solutions: list[Solution] = []
     for start in [*_starts_near(model, near), *_starts(model)][: options.starts]:
-        outcome = ipopt.solve(evaluator, bounds, start, options, progress)
-        solution = _solution(model, lines, demand, outcome)
+        for outcome in attempts(evaluator, bounds, start, options, progress):
+            solution = _solution(model, lines, demand, outcome)
+            if solution.status is Status.OPTIMAL:
+                break
         solutions.append(solution)
         verdicts = [one.status for one in solutions]
         if starved.size or solution.status in (Status.OPTIMAL, Status.TIME_LIMIT):

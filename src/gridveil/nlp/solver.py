@@ -1,6 +1,7 @@
 """What a solver of nonlinear programs is given and what it gives back; no solver is named here but in the options.
 
-`nlp.ipopt` is the one there is. Another stands beside it by offering the same `solve(evaluator, bounds, start, ...)`.
+There are two, `nlp.native.interior_point` and `nlp.ipopt`, each with the same `solve(evaluator, bounds, start, ...)`;
+`nlp.solve` chooses.
 """
 
 from __future__ import annotations
@@ -49,9 +50,11 @@ class SolverOptions:
         max_seconds: Of every start; without a limit if None.
         starts: How many may be tried; all if None.
         patience: How long each of them may go without progress.
-        matching: Whether rows are matched to columns before they are factorised.
+        matching: Whether rows are matched to columns before they are factorised (by MUMPS).
+        solver: `own`, `ipopt`, or `auto`: our own where it is installed, and Ipopt where that ends other than optimal
+            (or GRIDVEIL_SOLVER in the environment).
         library: The path of another libipopt (or GRIDVEIL_IPOPT in the environment).
-        linear_solver: One of those it was built with, such as `ma57` (or GRIDVEIL_LINEAR_SOLVER).
+        linear_solver: Ipopt's: one of those it was built with, such as `mumps`, or `own` (or GRIDVEIL_LINEAR_SOLVER).
         hsl_library: The path of the library that has it (or GRIDVEIL_HSL).
         verbose: Let Ipopt print what it does.
 
@@ -66,6 +69,7 @@ class SolverOptions:
     starts: int | None = None
     patience: Patience | None = None
     matching: bool = True
+    solver: str = field(default_factory=lambda: os.environ.get("GRIDVEIL_SOLVER", "auto"))
     library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_IPOPT"))
     linear_solver: str = field(default_factory=lambda: os.environ.get("GRIDVEIL_LINEAR_SOLVER", "mumps"))
     hsl_library: str | None = field(default_factory=lambda: os.environ.get("GRIDVEIL_HSL"))
@@ -76,6 +80,8 @@ class SolverOptions:
         if self.linear_solver not in LINEAR_SOLVERS:
             known = ", ".join(LINEAR_SOLVERS)
             raise SolveError("bad_option", f"there is no linear solver '{self.linear_solver}'; Ipopt knows {known}")
+        if self.solver not in SOLVERS:
+            raise SolveError("bad_option", f"there is no solver '{self.solver}'; give {', '.join(SOLVERS)}")
         if not 1 <= self.max_iterations < 2**31:
             raise SolveError("bad_option", "the iteration limit must be a whole number from 1 to 2147483647")
         if self.max_seconds is not None and not 0 < self.max_seconds < float("inf"):
@@ -84,9 +90,10 @@ class SolverOptions:
             raise SolveError("bad_option", "the tolerance must lie between 0 and 1")
 
 
-__all__ = ["LINEAR_SOLVERS", "Bounds", "Outcome", "Patience", "Progress", "SolverOptions", "Start", "Status"]
+__all__ = ["LINEAR_SOLVERS", "SOLVERS", "Bounds", "Outcome", "Patience", "Progress", "SolverOptions", "Start", "Status"]
 
-LINEAR_SOLVERS = ("mumps", "ma27", "ma57", "ma77", "ma86", "ma97", "pardiso", "pardisomkl", "spral", "wsmp")
+SOLVERS = ("auto", "own", "ipopt")
+LINEAR_SOLVERS = ("mumps", "own", "ma27", "ma57", "ma77", "ma86", "ma97", "pardiso", "pardisomkl", "spral", "wsmp")
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,10 @@ class Start:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of one solve. The Lagrangian is f + rowsᵀ·g(x) − lowerᵀ·(x − l) + upperᵀ·(x − u), by its multipliers."""
+    """The end of one solve. The Lagrangian is f + rowsᵀ·g(x) − lowerᵀ·(x − l) + upperᵀ·(x − u), by its multipliers.
+
+    `halted` says that the caller ended it, by its progress or its patience.
+    """
 
     status: Status
     detail: str
@@ -117,6 +127,8 @@ class Outcome:
     iterations: int
     seconds_evaluation: float
     seconds_solver: float
+    solver: str
+    halted: bool = False
 
 
 Progress = Callable[[int, float], None]

@@ -19,11 +19,11 @@ import numpy as np
 
 from gridveil.arrays import FloatArray
 from gridveil.grid import Grid, Network, OperatingPoint
-from gridveil.nlp import ipopt
 from gridveil.nlp.blocks import OBJECTIVE, DistanceBlock
 from gridveil.nlp.dispatch_cost import DispatchCost, dispatch_cost, set_cost_bounds, set_cost_start
 from gridveil.nlp.power_flow import Demand, PowerFlow, inverse_ratings, power_flow, set_bounds, set_flat_start
 from gridveil.nlp.problem import Layout, LinearTerms, Problem, build
+from gridveil.nlp.solve import solve
 from gridveil.nlp.solver import Bounds, Outcome, Patience, SolverOptions, Start
 from gridveil.repair.bounds import Box
 from gridveil.repair.moving_rows import MovingRows, Totals, moving_rows, set_moving, totals
@@ -145,7 +145,7 @@ def project(
     bounds = _bounds(model, box, snapshots, fidelity, aim, effort.room)
     evaluator = model.problem.evaluator(numbers(model, box))
     free = not any(np.isfinite(one.below) or np.isfinite(one.above) for one in aim)
-    return ipopt.solve(evaluator, bounds, start, effort.options(box, free=free))
+    return solve(evaluator, bounds, start, effort.options(box, free=free))
 
 
 def numbers(model: Projection, box: Box) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from gridveil.errors import SolveError
+
 VERSION = 1
 """The interface that this package speaks: GRIDVEIL_KERNEL_VERSION of native/gridveil.h."""
 OVERRIDE = "GRIDVEIL_KERNEL"
@@ -32,6 +34,14 @@ class _Found(NamedTuple):
 def load() -> ctypes.CDLL | None:
     """The library, of the version that is expected; `None` where there is none."""
     return _find().library
+
+
+def require() -> ctypes.CDLL:
+    """The library; `SolveError` where there is none."""
+    library, reason = load(), why_absent()
+    if library is None:
+        raise SolveError("no_solver", f"there is no kernel: {reason}; use --solver ipopt, or install GridVeil anew")
+    return library
 
 
 def file() -> Path:
