@@ -74,7 +74,8 @@ def run(tool: str, programs: list[str], tests: list[str]) -> Iterator[int]:
         python = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
         surroundings = {"GRIDVEIL_KERNEL": str(library), "OPENBLAS_NUM_THREADS": "1", "PYTHONMALLOC": "malloc"}
         if tool == "sanitize":
-            yield ended(python, surroundings | preloaded(compiler))
+            # what a sanitizer says as it ends the process would be lost in pytest's capture
+            yield ended([*python, "--capture=no"], surroundings | preloaded(compiler))
         else:
             report = PLACE / "valgrind.xml"
             words = ("--error-limit=no", "--leak-check=no", "--xml=yes", f"--xml-file={report}")
