@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,7 @@ def run(tool: str, programs: list[str], tests: list[str]) -> Iterator[int]:
     for needed in (compiler[0], *(["valgrind"] if tool == "valgrind" else [])):
         if shutil.which(needed) is None:
             raise Absent(f"there is no {needed}")
+    runtime = preloaded(compiler) if tool == "sanitize" else {}
     PLACE.mkdir(parents=True, exist_ok=True)
     flags = [*COMMON, *(SANITIZED if tool == "sanitize" else ("-O1",)), f"-I{ROOT / 'native'}"]
     sources = [str(one) for one in sorted((ROOT / "native").glob("*.c"))]
@@ -74,7 +76,8 @@ def run(tool: str, programs: list[str], tests: list[str]) -> Iterator[int]:
         python = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
         surroundings = {"GRIDVEIL_KERNEL": str(library), "OPENBLAS_NUM_THREADS": "1", "PYTHONMALLOC": "malloc"}
         if tool == "sanitize":
-            yield ended(python, surroundings | preloaded(compiler))
+            # what a sanitizer says as it ends the process would be lost in pytest's capture
+            yield ended([*python, "--capture=no"], surroundings | runtime)
         else:
             report = PLACE / "valgrind.xml"
             words = ("--error-limit=no", "--leak-check=no", "--xml=yes", f"--xml-file={report}")
@@ -100,6 +103,8 @@ def preloaded(compiler: list[str]) -> dict[str, str]:
     found = called([*compiler, "-print-file-name=libasan.so"]).strip()
     if not Path(found).is_file():
         raise Absent("this compiler has no libasan.so")
+    if not (head := Path(found).read_bytes()[:2000]).startswith(b"\x7fELF"):  # a script for the linker, with the name
+        found = next(iter(re.findall(r"/[^\s()]*libasan[^\s()]*", head.decode(errors="replace"))), found)
     return {
         "LD_PRELOAD": found,
         "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0:exitcode=9",

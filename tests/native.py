@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[1]
 def built(folder: Path) -> Path:
     """The library of these sources, built as an installation builds it; skips where there is no compiler."""
     goal = build_native.target()
-    if goal is None or not [*build_native.working(goal, os.environ), *build_native.zig(goal)]:
-        pytest.skip("no C compiler works on this machine")
+    if goal is None or not build_native.working(goal, os.environ):
+        pytest.skip("no C compiler of this machine works")
     file = build_native.build(ROOT, folder, {**os.environ, "GRIDVEIL_NATIVE": "1"}).file
     assert file is not None
     return file

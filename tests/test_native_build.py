@@ -32,6 +32,12 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return native.built(tmp_path_factory.mktemp("native"))
 
 
+@pytest.fixture(autouse=True)
+def as_nobody_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the user wants of installations."""
+    monkeypatch.delenv("GRIDVEIL_NATIVE", raising=False)
+
+
 # The build
 
 

@@ -33,6 +33,12 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def as_nobody_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the user wants of installations."""
+    monkeypatch.delenv("GRIDVEIL_NATIVE", raising=False)
+
+
+@pytest.fixture(autouse=True)
 def looked_for_anew() -> Iterator[None]:
     """Each test finds the library by itself, and leaves nothing found."""
     library._find.cache_clear()
