@@ -16,6 +16,7 @@
 
 #include "ldl.h"
 #include "order.h"
+#include "numbers.h"
 
 void *gv_take(Arena *arena, size_t count, size_t size) {
     if (arena->failed) return NULL;
@@ -94,7 +95,7 @@ static int tie(const Graph *g, Arena *tmp, int n, int *mate) {
     for (int z = 0; z < n; z++) {
         if (g->diagonal[z] != 0.0 || mate[z] >= 0) continue;
         double largest = 0.0, best = -1.0;
-        for (int k = g->start[z]; k < g->start[z + 1]; k++) seen[g->neighbour[k]] = z, largest = fmax(largest, g->size[k]);
+        for (int k = g->start[z]; k < g->start[z + 1]; k++) seen[g->neighbour[k]] = z, largest = larger(largest, g->size[k]);
         for (int k = g->start[z]; k < g->start[z + 1]; k++) {
             int v = g->neighbour[k], own = g->start[v + 1] - g->start[v], common = 1;
             if (mate[v] >= 0 || g->diagonal[v] == 0.0 || !(g->size[k] >= BEARS * largest)) continue;
@@ -277,30 +278,49 @@ static int front_rows(Analysis *a, Arena *memory, Arena *tmp, const Graph *g, co
     return GV_OK;
 }
 
-/* Where each entry of the matrix goes: the front that eliminates the earlier of its two columns. */
-static int file_entries(Analysis *a, Arena *tmp, int count, const int *row, const int *column, const int *inverse) {
-    int *front = INTS(tmp, a->n), *next = INTS(tmp, a->fronts + 1);
+/* Sort `order` by a key from 0 to `most`; what is equal keeps its order. */
+static int sort_by(Arena *tmp, int count, const int *key, int most, int *order) {
+    int *next = INTS(tmp, (size_t)most + 2), *sorted = INTS(tmp, count);
+    if (tmp->failed) return GV_NO_MEMORY;
+    for (int e = 0; e < count; e++) next[key[e] + 1]++;
+    for (int k = 0; k < most; k++) next[k + 1] += next[k];
+    for (int e = 0; e < count; e++) sorted[next[key[order[e]]]++] = order[e];
+    memcpy(order, sorted, (size_t)count * sizeof(int));
+    return GV_OK;
+}
+
+/* Where each entry of the matrix goes: to the front that eliminates the earlier of its two columns. */
+static int file_entries(Analysis *a, Arena *memory, Arena *tmp, int count, const int *row, const int *column, const int *inverse) {
+    int *front = INTS(tmp, a->n), *order = INTS(tmp, count), *of = INTS(tmp, count), *i = INTS(tmp, count), *j = INTS(tmp, count);
     if (tmp->failed) return GV_NO_MEMORY;
     for (int s = 0; s < a->fronts; s++)
-        for (int j = a->first[s]; j < a->first[s + 1]; j++) front[j] = s;
-    for (int e = 0; e < count; e++) a->entry_start[front[MIN(inverse[row[e]], inverse[column[e]])] + 1]++;
-    for (int s = 0; s < a->fronts; s++) a->entry_start[s + 1] += a->entry_start[s];
-    memcpy(next, a->entry_start, (size_t)a->fronts * sizeof(int));
+        for (int c = a->first[s]; c < a->first[s + 1]; c++) front[c] = s;
     for (int e = 0; e < count; e++) {
-        int i = inverse[row[e]], j = inverse[column[e]], low = MIN(i, j), high = MAX(i, j), s = front[low], k = next[s]++;
-        a->entry[k] = e, a->at_column[k] = low - a->first[s];
-        if (high < a->first[s + 1]) {
-            a->at_row[k] = high - a->first[s];
-            continue;
-        }
+        int one = inverse[row[e]], other = inverse[column[e]], low = MIN(one, other), high = MAX(one, other), s = front[low];
+        order[e] = e, of[e] = s, j[e] = low - a->first[s], i[e] = high - a->first[s];
+        if (high < a->first[s + 1]) continue;
         int from = a->row_start[s], to = a->row_start[s + 1];
         while (to - from > 1) {
             int middle = (from + to) / 2;
             if (a->row[middle] <= high) from = middle;
             else to = middle;
         }
-        a->at_row[k] = a->first[s + 1] - a->first[s] + from - a->row_start[s];
+        i[e] = a->first[s + 1] - a->first[s] + from - a->row_start[s];
     }
+    if (sort_by(tmp, count, i, a->largest, order) || sort_by(tmp, count, j, a->largest, order)) return GV_NO_MEMORY;
+    if (sort_by(tmp, count, of, a->fronts, order)) return GV_NO_MEMORY;
+    int slots = 0;
+    for (int k = 0, before = -1; k < count; before = order[k++]) {
+        int e = order[k];
+        slots += before < 0 || of[e] != of[before] || i[e] != i[before] || j[e] != j[before];
+        a->slot[e] = slots - 1;
+    }
+    a->slots = slots, a->at_row = INTS(memory, slots), a->at_column = INTS(memory, slots);
+    if (memory->failed) return GV_NO_MEMORY;
+    for (int e = 0; e < count; e++) a->at_row[a->slot[e]] = i[e], a->at_column[a->slot[e]] = j[e];
+    for (int k = 0, before = -1; k < count; before = a->slot[order[k++]])
+        if (a->slot[order[k]] != before) a->slot_start[of[order[k]] + 1]++;
+    for (int s = 0; s < a->fronts; s++) a->slot_start[s + 1] += a->slot_start[s];
     return GV_OK;
 }
 
@@ -310,7 +330,7 @@ static int analyse(Analysis *a, Arena *memory, Arena *tmp, int n, int count, con
     memset(a, 0, sizeof *a);
     a->n = n;
     a->permutation = INTS(memory, n), a->first = INTS(memory, n + 1);
-    a->entry = INTS(memory, count), a->at_row = INTS(memory, count), a->at_column = INTS(memory, count);
+    a->slot = INTS(memory, count);
     if (tmp->failed || memory->failed) return GV_NO_MEMORY;
     if ((status = neighbours(&g, tmp, n, count, row, column, value))) return status;
     if ((status = order_columns(&g, tmp, n, a->permutation))) return status;
@@ -321,10 +341,10 @@ static int analyse(Analysis *a, Arena *memory, Arena *tmp, int n, int count, con
     join_columns(a, n, parent, below);
     if ((status = merge_fronts(a, tmp, parent, below))) return status;
     a->parent = INTS(memory, a->fronts), a->children = INTS(memory, a->fronts);
-    a->row_start = INTS(memory, a->fronts + 1), a->entry_start = INTS(memory, a->fronts + 1);
+    a->row_start = INTS(memory, a->fronts + 1), a->slot_start = INTS(memory, a->fronts + 1);
     if (memory->failed) return GV_NO_MEMORY;
     if ((status = front_rows(a, memory, tmp, &g, inverse, below))) return status;
-    return file_entries(a, tmp, count, row, column, inverse);
+    return file_entries(a, memory, tmp, count, row, column, inverse);
 }
 
 int gv_analyse(Analysis *a, Arena *memory, int n, int count, const int *row, const int *column, const double *value) {

@@ -17,12 +17,13 @@ void gv_release(Arena *arena);
  * first[s] .. first[s+1]) of the permuted matrix and also has the rows row[row_start[s] .. row_start[s+1]). In the parent's
  * front (its columns, then its rows) these stand at place[row_start[s] ..]. */
 typedef struct {
-    int n, fronts;
+    int n, fronts, slots;
     int *permutation;    /* permuted index -> index */
     int *first, *parent, *children;
     int *row_start, *row, *place;
-    int *entry_start;    /* entries of the matrix by front: */
-    int *entry, *at_row, *at_column; /* which one, and where it stands among columns and rows of the front */
+    int *slot;           /* where an entry of the matrix is added up: entries of one place share a slot */
+    int *slot_start;     /* slots by front, */
+    int *at_row, *at_column; /* and where each stands among columns and rows of its front */
     int largest;         /* order of the largest front */
     long long entries;   /* of the factor, were no pivot put off */
 } Analysis;

@@ -6,6 +6,7 @@
  * as the caller allows; what finds none is put off to the parent's front, where more of its column is complete.
  */
 #include "front.h"
+#include "numbers.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,7 +61,7 @@ static Pivot find(Front f, int k, double u, double tiny) {
         if (d > tiny && d >= u * beside) return (Pivot){1, p, -1};
         if (q < 0 || !(most > tiny)) continue;
         double x = AT(p, p), y = p < q ? AT(q, p) : AT(p, q), z = AT(q, q), det = x * z - y * y, size = fabs(det);
-        if (!(size > 1e-10 * fmax(fabs(x * z), y * y))) continue;
+        if (!(size > 1e-10 * larger(fabs(x * z), y * y))) continue;
         double of_p = largest_beside(a, n, f.summed, k, p, q, NULL, NULL), of_q = largest_beside(a, n, f.summed, k, q, p, NULL, NULL);
         if (u * (fabs(z) * of_p + fabs(y) * of_q) <= size && u * (fabs(y) * of_p + fabs(x) * of_q) <= size)
             return p < q ? (Pivot){2, p, q} : (Pivot){2, q, p};

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "kkt.h"
+#include "numbers.h"
 
 #define NONE 1e19 /* bounds beyond are none */
 #define RELAXED 1e-8
@@ -124,12 +125,12 @@ static double violation_1(const Ipm *s, const double *w, const double *g, const 
 
 static double violation_unscaled(const Ipm *s) {
     double size = 0.0;
-    for (int r = 0; r < s->m; r++) size = fmax(size, fabs(s->g[r] - s->w[s->n + r]) / s->row_scale[r]);
+    for (int r = 0; r < s->m; r++) size = larger(size, fabs(s->g[r] - s->w[s->n + r]) / s->row_scale[r]);
     return size;
 }
 
-static double above(const Ipm *s, const double *w, int i) { return fmax(w[i] - s->l[i], EPS * fmax(1.0, fabs(s->l[i]))); }
-static double below(const Ipm *s, const double *w, int i) { return fmax(s->u[i] - w[i], EPS * fmax(1.0, fabs(s->u[i]))); }
+static double above(const Ipm *s, const double *w, int i) { return larger(w[i] - s->l[i], EPS * larger(1.0, fabs(s->l[i]))); }
+static double below(const Ipm *s, const double *w, int i) { return larger(s->u[i] - w[i], EPS * larger(1.0, fabs(s->u[i]))); }
 
 /* φ_μ (4), with a little weight on variables that have but one bound; the objective is the phase's. */
 static double barrier(const Ipm *s, const Phase *ph, const double *w, double f, const double *p, const double *q) {
@@ -161,32 +162,32 @@ static double error_of(const Ipm *s, const Phase *ph, double mu, double *dual_un
         if (s->fixed[i]) continue;
         double e = s->jty[i] - ph->zl[i] + ph->zu[i];
         e += ph->elastic ? ph->eta * ph->weight[i] * (s->w[i] - ph->origin[i]) : s->gradient[i];
-        dual = fmax(dual, fabs(e));
+        dual = larger(dual, fabs(e));
     }
     for (int r = 0; r < s->m; r++) {
         int j = n + r;
         if (s->kind[r] == FREE_ROW) continue;
-        if (s->kind[r] == INEQUALITY) dual = fmax(dual, fabs(-ph->y[r] - ph->zl[j] + ph->zu[j]));
-        primal = fmax(primal, fabs(row_residual(s, s->w, s->g, ph->p, ph->q, r)));
+        if (s->kind[r] == INEQUALITY) dual = larger(dual, fabs(-ph->y[r] - ph->zl[j] + ph->zu[j]));
+        primal = larger(primal, fabs(row_residual(s, s->w, s->g, ph->p, ph->q, r)));
         sum_y += fabs(ph->y[r]), counted++;
         if (!ph->elastic) continue;
-        dual = fmax(dual, fmax(fabs(RHO - ph->y[r] - ph->zp[r]), fabs(RHO + ph->y[r] - ph->zq[r])));
-        elastic = fmax(elastic, fmax(fabs(ph->p[r] * ph->zp[r] - mu), fabs(ph->q[r] * ph->zq[r] - mu)));
+        dual = larger(dual, larger(fabs(RHO - ph->y[r] - ph->zp[r]), fabs(RHO + ph->y[r] - ph->zq[r])));
+        elastic = larger(elastic, larger(fabs(ph->p[r] * ph->zp[r] - mu), fabs(ph->q[r] * ph->zq[r] - mu)));
         sum_z += ph->zp[r] + ph->zq[r], bounds += 2;
     }
     for (int k = 0; k < s->bounds_lower; k++) {
         int i = s->lower[k];
-        complementarity = fmax(complementarity, fabs((s->w[i] - s->l[i]) * ph->zl[i] - mu)), sum_z += ph->zl[i];
+        complementarity = larger(complementarity, fabs((s->w[i] - s->l[i]) * ph->zl[i] - mu)), sum_z += ph->zl[i];
     }
     for (int k = 0; k < s->bounds_upper; k++) {
         int i = s->upper[k];
-        complementarity = fmax(complementarity, fabs((s->u[i] - s->w[i]) * ph->zu[i] - mu)), sum_z += ph->zu[i];
+        complementarity = larger(complementarity, fabs((s->u[i] - s->w[i]) * ph->zu[i] - mu)), sum_z += ph->zu[i];
     }
-    double s_d = fmax(100.0, (sum_y + sum_z) / fmax(1.0, counted + bounds)) / 100.0;
-    double s_c = fmax(100.0, sum_z / fmax(1.0, bounds)) / 100.0;
+    double s_d = larger(100.0, (sum_y + sum_z) / larger(1.0, counted + bounds)) / 100.0;
+    double s_c = larger(100.0, sum_z / larger(1.0, bounds)) / 100.0;
     if (dual_unscaled) *dual_unscaled = dual / s->objective_scale;
     if (!isfinite(dual + primal + complementarity + elastic)) return INFINITY;
-    return fmax(fmax(dual / s_d, primal), fmax(complementarity, elastic) / s_c);
+    return larger(larger(dual / s_d, primal), larger(complementarity, elastic) / s_c);
 }
 
 /* ---- the filter ------------------------------------------------------------------------------------------------------ */
@@ -248,7 +249,7 @@ static int factorise(Ipm *s, Phase *ph) {
             dual = 1e-8 * pow(ph->mu, 0.25);
             if (attempt == 0) continue; /* dependent equations, perhaps: first without a shift */
         }
-        if (shift == 0.0) shift = ph->shift == 0.0 ? 1e-4 : fmax(1e-20, ph->shift / 3.0);
+        if (shift == 0.0) shift = ph->shift == 0.0 ? 1e-4 : larger(1e-20, ph->shift / 3.0);
         else shift *= ph->shift == 0.0 ? 100.0 : 8.0;
         if (shift > 1e20) return IPM_STUCK;
     }
@@ -360,8 +361,8 @@ static int helps(const Phase *ph, const Tried *t, double a, double slope) {
 static double shortest(const Phase *ph, double slope) { /* (23) */
     double a = 1e-5;
     if (slope < 0.0) {
-        a = fmin(a, 1e-8 * ph->theta / -slope);
-        if (ph->theta <= ph->theta_min) a = fmin(a, pow(ph->theta, 1.1) / pow(-slope, 2.3));
+        a = smaller(a, 1e-8 * ph->theta / -slope);
+        if (ph->theta <= ph->theta_min) a = smaller(a, pow(ph->theta, 1.1) / pow(-slope, 2.3));
     }
     return 0.05 * a;
 }
@@ -442,18 +443,18 @@ static void accept(Ipm *s, Phase *ph, const Search *found) {
     for (int k = 0; k < s->bounds_lower; k++) {
         int i = s->lower[k];
         double away = above(s, s->w, i), z = ph->zl[i] + found->dual * s->dzl[i];
-        ph->zl[i] = fmax(fmin(z, 1e10 * ph->mu / away), ph->mu / (1e10 * away)); /* (16) */
+        ph->zl[i] = larger(smaller(z, 1e10 * ph->mu / away), ph->mu / (1e10 * away)); /* (16) */
     }
     for (int k = 0; k < s->bounds_upper; k++) {
         int i = s->upper[k];
         double away = below(s, s->w, i), z = ph->zu[i] + found->dual * s->dzu[i];
-        ph->zu[i] = fmax(fmin(z, 1e10 * ph->mu / away), ph->mu / (1e10 * away));
+        ph->zu[i] = larger(smaller(z, 1e10 * ph->mu / away), ph->mu / (1e10 * away));
     }
     for (int r = 0; ph->elastic && r < s->m; r++) {
         if (s->kind[r] == FREE_ROW) continue;
         ph->p[r] = s->trial_p[r], ph->q[r] = s->trial_q[r];
-        ph->zp[r] = fmax(fmin(ph->zp[r] + found->dual * s->dzp[r], 1e10 * ph->mu / ph->p[r]), ph->mu / (1e10 * ph->p[r]));
-        ph->zq[r] = fmax(fmin(ph->zq[r] + found->dual * s->dzq[r], 1e10 * ph->mu / ph->q[r]), ph->mu / (1e10 * ph->q[r]));
+        ph->zp[r] = larger(smaller(ph->zp[r] + found->dual * s->dzp[r], 1e10 * ph->mu / ph->p[r]), ph->mu / (1e10 * ph->p[r]));
+        ph->zq[r] = larger(smaller(ph->zq[r] + found->dual * s->dzq[r], 1e10 * ph->mu / ph->q[r]), ph->mu / (1e10 * ph->q[r]));
     }
 }
 
@@ -464,8 +465,8 @@ static void push_inside(const Ipm *s, double *w, double push, int from, int to) 
     for (int i = from; i < to; i++) {
         double l = s->l[i], u = s->u[i], width = u - l;
         if (s->fixed[i]) continue;
-        double from_l = l > -NONE ? fmin(push * fmax(1.0, fabs(l)), u < NONE ? push * width : INFINITY) : 0.0;
-        double from_u = u < NONE ? fmin(push * fmax(1.0, fabs(u)), l > -NONE ? push * width : INFINITY) : 0.0;
+        double from_l = l > -NONE ? smaller(push * larger(1.0, fabs(l)), u < NONE ? push * width : INFINITY) : 0.0;
+        double from_u = u < NONE ? smaller(push * larger(1.0, fabs(u)), l > -NONE ? push * width : INFINITY) : 0.0;
         if (l > -NONE && w[i] < l + from_l) w[i] = l + from_l;
         if (u < NONE && w[i] > u - from_u) w[i] = u - from_u;
     }
@@ -498,8 +499,8 @@ static void remember(const Ipm *s, Phase *ph) {
 static void set_elastic(const Ipm *s, Phase *ph) {
     for (int r = 0; r < s->m; r++) {
         double c = s->g[r] - s->w[s->n + r], half = (ph->mu - RHO * c) / (2.0 * RHO);
-        ph->q[r] = fmax(half + sqrt(half * half + ph->mu * c / (2.0 * RHO)), 1e-12);
-        ph->p[r] = fmax(c + ph->q[r], 1e-12);
+        ph->q[r] = larger(half + sqrt(half * half + ph->mu * c / (2.0 * RHO)), 1e-12);
+        ph->p[r] = larger(c + ph->q[r], 1e-12);
         ph->zp[r] = ph->mu / ph->p[r], ph->zq[r] = ph->mu / ph->q[r];
     }
 }
@@ -523,12 +524,12 @@ static int restore(Ipm *s, Phase *ph) {
         double size = 0.0;
         memcpy(w_before, s->w, (size_t)s->N * sizeof(double));
         for (int i = 0; i < s->n; i++) {
-            double scale = fmin(1.0, 1.0 / fmax(fabs(s->w[i]), 1e-12));
+            double scale = smaller(1.0, 1.0 / larger(fabs(s->w[i]), 1e-12));
             inner.origin[i] = s->w[i], inner.weight[i] = scale * scale;
         }
-        for (int r = 0; r < s->m; r++) size = fmax(size, fabs(row_residual(s, s->w, s->g, NULL, NULL, r)));
-        inner.mu = fmax(ph->mu, size);
-        for (int i = 0; i < s->N; i++) inner.zl[i] = fmin(RHO, ph->zl[i]), inner.zu[i] = fmin(RHO, ph->zu[i]);
+        for (int r = 0; r < s->m; r++) size = larger(size, fabs(row_residual(s, s->w, s->g, NULL, NULL, r)));
+        inner.mu = larger(ph->mu, size);
+        for (int i = 0; i < s->N; i++) inner.zl[i] = smaller(RHO, ph->zl[i]), inner.zu[i] = smaller(RHO, ph->zu[i]);
         set_elastic(s, &inner);
         s->out->restorations++;
         status = run(s, &inner, ph);
@@ -541,7 +542,7 @@ static int restore(Ipm *s, Phase *ph) {
         for (int i = 0; i < s->N; i++) {
             if (s->l[i] > -NONE && !s->fixed[i]) ph->zl[i] += a * s->dzl[i];
             if (s->u[i] < NONE && !s->fixed[i]) ph->zu[i] += a * s->dzu[i];
-            size = fmax(size, fmax(ph->zl[i], ph->zu[i]));
+            size = larger(size, larger(ph->zl[i], ph->zu[i]));
         }
         if (size > LARGE)
             for (int i = 0; i < s->N; i++) ph->zl[i] = ph->zl[i] > 0.0, ph->zu[i] = ph->zu[i] > 0.0;
@@ -569,13 +570,13 @@ static int finished(Ipm *s, Phase *ph, double error, double dual) {
 }
 
 static void lower_barrier(Ipm *s, Phase *ph) {
-    double least = fmin(s->opt->tolerance, 1e-4) / 11.0;
+    double least = smaller(s->opt->tolerance, 1e-4) / 11.0;
     while (ph->mu > least && error_of(s, ph, ph->mu, NULL) <= 10.0 * ph->mu) {
-        ph->mu = fmax(least, fmin(0.2 * ph->mu, pow(ph->mu, 1.5)));
+        ph->mu = larger(least, smaller(0.2 * ph->mu, pow(ph->mu, 1.5)));
         reset_filter(ph);
         if (ph->elastic) ph->eta = sqrt(ph->mu);
     }
-    ph->tau = fmax(0.99, 1.0 - ph->mu);
+    ph->tau = larger(0.99, 1.0 - ph->mu);
 }
 
 static int grow_filter(Phase *ph) { return filter_add(&ph->filter, (1.0 - 1e-5) * ph->theta, ph->phi - 1e-8 * ph->theta); }
@@ -599,7 +600,7 @@ static int run(Ipm *s, Phase *ph, Phase *outer) {
         if (s->opt->max_seconds > 0.0 && seconds() - s->started > s->opt->max_seconds) return IPM_TIME;
         lower_barrier(s, ph);
         remember(s, ph);
-        if (ph->theta_min < 0.0) ph->theta_min = 1e-4 * fmax(1.0, ph->theta), ph->theta_max = 1e4 * fmax(1.0, ph->theta);
+        if (ph->theta_min < 0.0) ph->theta_min = 1e-4 * larger(1.0, ph->theta), ph->theta_max = 1e4 * larger(1.0, ph->theta);
         barrier_terms(s, ph);
         Search found = {0};
         if (!(s->opt->restored && !ph->elastic && out->restorations == 0)) {
@@ -628,8 +629,8 @@ static int run(Ipm *s, Phase *ph, Phase *outer) {
         if (found.grows && grow_filter(ph)) return IPM_NO_MEMORY;
         accept(s, ph, &found);
         if (ph->tiny_steps > 1) {
-            if (ph->mu <= fmin(s->opt->tolerance, 1e-4) / 11.0) return s->acceptable_in_a_row ? IPM_ACCEPTABLE : IPM_STUCK;
-            ph->mu = fmax(fmin(s->opt->tolerance, 1e-4) / 11.0, fmin(0.2 * ph->mu, pow(ph->mu, 1.5)));
+            if (ph->mu <= smaller(s->opt->tolerance, 1e-4) / 11.0) return s->acceptable_in_a_row ? IPM_ACCEPTABLE : IPM_STUCK;
+            ph->mu = larger(smaller(s->opt->tolerance, 1e-4) / 11.0, smaller(0.2 * ph->mu, pow(ph->mu, 1.5)));
             reset_filter(ph), ph->tiny_steps = 0;
         }
         if (outer) {
@@ -677,8 +678,8 @@ static int set_bounds(Ipm *s, const double *xl, const double *xu, const double *
         } else free += !s->fixed[i];
         s->l[i] = l, s->u[i] = u;
         if (s->fixed[i]) continue;
-        if (!isinf(l)) s->lower[s->bounds_lower++] = i, s->l[i] -= fmin(s->opt->violation * scale, RELAXED * fmax(1.0, fabs(l)));
-        if (!isinf(u)) s->upper[s->bounds_upper++] = i, s->u[i] += fmin(s->opt->violation * scale, RELAXED * fmax(1.0, fabs(u)));
+        if (!isinf(l)) s->lower[s->bounds_lower++] = i, s->l[i] -= smaller(s->opt->violation * scale, RELAXED * larger(1.0, fabs(l)));
+        if (!isinf(u)) s->upper[s->bounds_upper++] = i, s->u[i] += smaller(s->opt->violation * scale, RELAXED * larger(1.0, fabs(u)));
         s->damping[i] = !isinf(l) && isinf(u) ? 1.0 : isinf(l) && !isinf(u) ? -1.0 : 0.0;
     }
     return equalities > free ? IPM_BAD_PROBLEM : 0;
@@ -695,10 +696,10 @@ static int set_scales(Ipm *s, const double *x) {
     if (status > 0) status = derivatives(s);
     if (status <= 0) return status < 0 ? IPM_STOPPED : IPM_NOT_FINITE;
     for (int r = 0; r < s->m; r++) s->scaled_y[r] = 0.0;
-    for (int e = 0; e < fn->n_jacobian; e++) s->scaled_y[fn->jacobian_row[e]] = fmax(s->scaled_y[fn->jacobian_row[e]], fabs(s->jacobian[e]));
-    for (int r = 0; r < s->m; r++) s->row_scale[r] = s->scaled_y[r] > 100.0 ? fmax(1e-8, 100.0 / s->scaled_y[r]) : 1.0;
+    for (int e = 0; e < fn->n_jacobian; e++) s->scaled_y[fn->jacobian_row[e]] = larger(s->scaled_y[fn->jacobian_row[e]], fabs(s->jacobian[e]));
+    for (int r = 0; r < s->m; r++) s->row_scale[r] = s->scaled_y[r] > 100.0 ? larger(1e-8, 100.0 / s->scaled_y[r]) : 1.0;
     double size = most(s->gradient, s->n);
-    s->objective_scale = size > 100.0 ? fmax(1e-8, 100.0 / size) : 1.0;
+    s->objective_scale = size > 100.0 ? larger(1e-8, 100.0 / size) : 1.0;
     return 0;
 }
 
@@ -724,11 +725,11 @@ static int prepare(Ipm *s, Phase *ph, const double *xl, const double *xu, const 
     for (int r = 0; r < s->m; r++) ph->y[r] = s->kind[r] == FREE_ROW ? 0.0 : y[r] * s->objective_scale / s->row_scale[r];
     for (int k = 0; k < s->bounds_lower; k++) {
         int i = s->lower[k];
-        ph->zl[i] = fmax(1e-9, i < n ? zl[i] * s->objective_scale : -ph->y[i - n]);
+        ph->zl[i] = larger(1e-9, i < n ? zl[i] * s->objective_scale : -ph->y[i - n]);
     }
     for (int k = 0; k < s->bounds_upper; k++) {
         int i = s->upper[k];
-        ph->zu[i] = fmax(1e-9, i < n ? zu[i] * s->objective_scale : ph->y[i - n]);
+        ph->zu[i] = larger(1e-9, i < n ? zu[i] * s->objective_scale : ph->y[i - n]);
     }
     return 0;
 }

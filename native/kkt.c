@@ -11,21 +11,28 @@
  * A short row of an inequality is eliminated altogether, which adds w·jᵀj to the matrix and w·q·j to its right-hand side
  * (the *condensed* form); an equality stays as a row with the diagonal −E, and so does a row with many entries, which
  * would fill the matrix. The system has a minimum where the matrix has one negative eigenvalue for each row that stays.
+ *
+ * Where a limit holds, w grows without bound, and w·jᵀj would round away what it is added to. Where such a matrix has the
+ * wrong inertia or its solution does not come out exactly, rows that heavy become rows that stay, for good (`lay_out_anew`).
  */
 #include "kkt.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "numbers.h"
+
 #define SHORT 10           /* entries of a row that is eliminated */
+#define HEAVY 1e9          /* what a row may add to the matrix before it is suspected of rounding others away */
 #define REFINED 1e-10      /* a residual below that share of the system is left */
 #define MOST_REFINEMENTS 6
+#define EXACT 1e-8         /* what counts as solved exactly */
 
 #define DOUBLES(count) ((double *)gv_take(memory, (size_t)(count), sizeof(double)))
 #define INTS(count) ((int *)gv_take(memory, (size_t)(count), sizeof(int)))
 
 static int eliminated(const Kkt *k, int row) {
-    return k->kind[row] == INEQUALITY && k->row_start[row + 1] - k->row_start[row] <= SHORT;
+    return k->kind[row] == INEQUALITY && k->row_start[row + 1] - k->row_start[row] <= SHORT && !k->stays[row];
 }
 
 /* Visit the entries of the condensed matrix in their order: with `at` null count them, else write where they stand. */
@@ -54,25 +61,21 @@ static int lay_out(const Kkt *k, int *row, int *column) {
     return e;
 }
 
-int kkt_new(Kkt *k, Arena *memory, const gv_functions *f, const unsigned char *fixed, const int *kind) {
-    int n = f->n, m = f->m, status;
-    memset(k, 0, sizeof *k);
-    k->f = f, k->fixed = fixed, k->kind = kind, k->threshold = 1e-8;
-    k->row_start = INTS(m + 1), k->column = INTS(n), k->place = INTS(m);
-    if (memory->failed) return GV_NO_MEMORY;
-    for (int e = 0; e < f->n_jacobian; e++) k->row_start[f->jacobian_row[e] + 1]++;
-    for (int r = 0; r < m; r++) k->row_start[r + 1] += k->row_start[r];
-    for (int i = 0; i < n; i++) k->column[i] = fixed[i] ? -1 : k->positive++;
-    k->order = k->positive;
-    for (int r = 0; r < m; r++) {
-        int stays = kind[r] != FREE_ROW && !eliminated(k, r);
+/* Places of what is left, and a factorisation of that pattern. */
+static int set_up(Kkt *k) {
+    const gv_functions *f = k->f;
+    Arena tmp = {0}, *memory = &k->memory;
+    int status;
+    gv_ldl_free(k->factor), k->factor = NULL;
+    gv_release(memory);
+    k->order = k->positive, k->negative = 0;
+    for (int r = 0; r < f->m; r++) {
+        int stays = k->kind[r] != FREE_ROW && !eliminated(k, r);
         k->place[r] = stays ? k->order++ : -1, k->negative += stays;
     }
     k->entries = lay_out(k, NULL, NULL);
-    Arena tmp = {0};
+    k->value = DOUBLES(k->entries), k->rhs = DOUBLES(k->order);
     int *row = gv_take(&tmp, (size_t)k->entries, sizeof(int)), *column = gv_take(&tmp, (size_t)k->entries, sizeof(int));
-    k->value = DOUBLES(k->entries), k->weight = DOUBLES(m), k->rhs = DOUBLES(k->order);
-    k->residual = DOUBLES(n + 2 * (size_t)m), k->correction = DOUBLES(n + 2 * (size_t)m), k->best = DOUBLES(n + 2 * (size_t)m);
     if (memory->failed || tmp.failed) return gv_release(&tmp), GV_NO_MEMORY;
     lay_out(k, row, column);
     k->factor = gv_ldl_new(k->order, k->entries, row, column, &status);
@@ -80,7 +83,40 @@ int kkt_new(Kkt *k, Arena *memory, const gv_functions *f, const unsigned char *f
     return status;
 }
 
-void kkt_free(Kkt *k) { gv_ldl_free(k->factor); }
+int kkt_new(Kkt *k, Arena *memory, const gv_functions *f, const unsigned char *fixed, const int *kind) {
+    int n = f->n, m = f->m;
+    size_t whole = (size_t)n + 2 * (size_t)m;
+    memset(k, 0, sizeof *k);
+    k->f = f, k->fixed = fixed, k->kind = kind, k->threshold = 1e-8;
+    k->row_start = INTS(m + 1), k->column = INTS(n), k->place = INTS(m), k->weight = DOUBLES(m);
+    k->stays = gv_take(memory, (size_t)m, 1);
+    k->residual = DOUBLES(whole), k->correction = DOUBLES(whole), k->best = DOUBLES(whole);
+    if (memory->failed) return GV_NO_MEMORY;
+    for (int e = 0; e < f->n_jacobian; e++) k->row_start[f->jacobian_row[e] + 1]++;
+    for (int r = 0; r < m; r++) k->row_start[r + 1] += k->row_start[r];
+    for (int i = 0; i < n; i++) k->column[i] = fixed[i] ? -1 : k->positive++;
+    return set_up(k);
+}
+
+void kkt_free(Kkt *k) {
+    gv_ldl_free(k->factor);
+    gv_release(&k->memory);
+}
+
+/* Let heavy rows stay. Returns whether there were any: 1, 0, or a negative status. */
+static int lay_out_anew(Kkt *k) {
+    int found = 0;
+    for (int r = 0; r < k->f->m; r++) {
+        double size = 0.0;
+        if (k->place[r] >= 0 || k->kind[r] == FREE_ROW) continue;
+        for (int p = k->row_start[r]; p < k->row_start[r + 1]; p++) size = larger(size, k->jacobian[p] * k->jacobian[p]);
+        if (size * k->weight[r] > HEAVY) k->stays[r] = 1, found = 1;
+    }
+    if (!found) return 0;
+    k->layouts++;
+    int status = set_up(k);
+    return status ? status : 1;
+}
 
 /* Write the numbers, in the order of `lay_out`. */
 static void fill(Kkt *k) {
@@ -111,14 +147,19 @@ static void fill(Kkt *k) {
     }
 }
 
-int kkt_factor(Kkt *k, const double *hessian, const double *jacobian, const double *diagonal, const double *slack, const double *dual) {
-    k->hessian = hessian, k->jacobian = jacobian, k->diagonal = diagonal, k->slack = slack, k->dual = dual;
+static int factor_once(Kkt *k) {
     fill(k);
     k->factorisations++;
     int status = gv_ldl_factor(k->factor, k->value, k->threshold);
     if (status < 0) return status;
     if (status == GV_SINGULAR) return SINGULAR_MATRIX;
     return gv_ldl_negative(k->factor) == k->negative ? RIGHT : WRONG_INERTIA;
+}
+
+int kkt_factor(Kkt *k, const double *hessian, const double *jacobian, const double *diagonal, const double *slack, const double *dual) {
+    k->hessian = hessian, k->jacobian = jacobian, k->diagonal = diagonal, k->slack = slack, k->dual = dual;
+    int status = factor_once(k), changed = status > 0 ? lay_out_anew(k) : 0;
+    return changed < 0 ? changed : changed ? factor_once(k) : status;
 }
 
 /* One solve through the condensed matrix. */
@@ -183,11 +224,11 @@ static double remainder_of(Kkt *k, const double *rx, const double *rs, const dou
         int r = f->jacobian_row[e], i = f->jacobian_column[e];
         ex[i] -= k->jacobian[e] * dy[r], ey[r] -= k->jacobian[e] * dx[i];
     }
-    for (int i = 0; i < n; i++) ex[i] = k->fixed[i] ? 0.0 : ex[i] + rx[i], largest = fmax(largest, fabs(ex[i]));
+    for (int i = 0; i < n; i++) ex[i] = k->fixed[i] ? 0.0 : ex[i] + rx[i], largest = larger(largest, fabs(ex[i]));
     for (int r = 0; r < m; r++) {
         es[r] = k->kind[r] == INEQUALITY ? rs[r] - k->slack[r] * ds[r] + dy[r] : 0.0;
         if (k->kind[r] == FREE_ROW) ey[r] = 0.0;
-        largest = fmax(largest, fmax(fabs(es[r]), fabs(ey[r])));
+        largest = larger(largest, larger(fabs(es[r]), fabs(ey[r])));
     }
     return largest;
 }
@@ -197,14 +238,14 @@ static double largest_of(const double *a, int count, double most) {
     return most;
 }
 
-void kkt_solve(Kkt *k, const double *rx, const double *rs, const double *ry, double *dx, double *ds, double *dy) {
+static void solve_refined(Kkt *k, const double *rx, const double *rs, const double *ry, double *dx, double *ds, double *dy) {
     int n = k->f->n, m = k->f->m;
     double right = largest_of(ry, m, largest_of(rs, m, largest_of(rx, n, 1e-300))), before = INFINITY;
     double *cx = k->correction, *cs = cx + n, *cy = cs + m, *bx = k->best, *bs = bx + n, *by = bs + m;
     solve_once(k, rx, rs, ry, dx, ds, dy);
     for (int step = 0;; step++) {
         double left = largest_of(dy, m, largest_of(ds, m, largest_of(dx, n, 0.0)));
-        double ratio = remainder_of(k, rx, rs, ry, dx, ds, dy) / (right + fmin(left, 1e6 * right));
+        double ratio = remainder_of(k, rx, rs, ry, dx, ds, dy) / (right + smaller(left, 1e6 * right));
         if (!(ratio < before)) { /* no better: the one before it */
             if (step == 0) break;
             memcpy(dx, bx, (size_t)n * sizeof(double)), memcpy(ds, bs, (size_t)m * sizeof(double)), memcpy(dy, by, (size_t)m * sizeof(double));
@@ -220,4 +261,10 @@ void kkt_solve(Kkt *k, const double *rx, const double *rs, const double *ry, dou
         k->refinements++;
     }
     k->quality = before;
+}
+
+void kkt_solve(Kkt *k, const double *rx, const double *rs, const double *ry, double *dx, double *ds, double *dy) {
+    solve_refined(k, rx, rs, ry, dx, ds, dy);
+    if (k->quality <= EXACT || lay_out_anew(k) != 1 || factor_once(k) < 0) return;
+    solve_refined(k, rx, rs, ry, dx, ds, dy);
 }

@@ -16,11 +16,13 @@ typedef struct {
     const int *kind;
     int order, entries, positive, negative;
     int *row_start, *column, *place;
+    unsigned char *stays; /* rows that were too heavy to be eliminated */
+    Arena memory;         /* of what goes with the places */
     double *value, *weight, *rhs, *residual, *correction, *best;
     const double *hessian, *jacobian, *diagonal, *slack, *dual; /* of the last factorisation */
     gv_ldl *factor;
     double threshold, quality;
-    int factorisations, refinements;
+    int factorisations, refinements, layouts;
 } Kkt;
 
 int kkt_new(Kkt *k, Arena *memory, const gv_functions *f, const unsigned char *fixed, const int *kind);

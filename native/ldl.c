@@ -14,6 +14,7 @@
 
 #include "analyse.h"
 #include "front.h"
+#include "numbers.h"
 
 #define TINY 1e-20 /* what counts as zero, of a matrix with entries of order one or more; of a smaller one, that share */
 
@@ -31,7 +32,7 @@ struct gv_ldl {
     int64_t *at_factor, *at_id;
     Pool factor, pivot, id;            /* L by fronts, the pivots, the unknowns of each front */
     Pool front, scratch, stack, map;   /* at work */
-    double *x, *residual;
+    double *added, *x, *residual; /* added: the values by slots */
     int negative, zero, delayed;
     int64_t entries;
 };
@@ -80,16 +81,17 @@ static int analyse_once(gv_ldl *f, const double *value) {
     f->order = gv_take(&f->memory, fronts, sizeof(int)), f->eliminated = gv_take(&f->memory, fronts, sizeof(int));
     f->put_off = gv_take(&f->memory, fronts, sizeof(int));
     f->at_factor = gv_take(&f->memory, fronts, sizeof(int64_t)), f->at_id = gv_take(&f->memory, fronts, sizeof(int64_t));
+    f->added = gv_take(&f->memory, (size_t)f->a.slots, sizeof(double));
     f->analysed = !f->memory.failed;
     return f->analysed ? GV_OK : GV_NO_MEMORY;
 }
 
 /* Entries of the matrix that begin in front s. */
-static void gather_entries(const gv_ldl *f, int s, int own, int put_off, int order, double *front, const double *value) {
+static void gather_entries(const gv_ldl *f, int s, int own, int put_off, int order, double *front) {
     const Analysis *a = &f->a;
-    for (int k = a->entry_start[s]; k < a->entry_start[s + 1]; k++) {
+    for (int k = a->slot_start[s]; k < a->slot_start[s + 1]; k++) {
         int i = a->at_row[k];
-        front[(i < own ? i : i + put_off) + (size_t)a->at_column[k] * (size_t)order] += value[a->entry[k]];
+        front[(i < own ? i : i + put_off) + (size_t)a->at_column[k] * (size_t)order] = f->added[k];
     }
 }
 
@@ -127,7 +129,7 @@ static void name_rows(const gv_ldl *f, int s, const int *child, int children, in
 }
 
 /* One front: gather, eliminate, keep, leave the rest on the stack (`*top` numbers high). */
-static int work_off(gv_ldl *f, int s, const int *child, int64_t *top, int64_t *ids, const double *value, double threshold, double tiny) {
+static int work_off(gv_ldl *f, int s, const int *child, int64_t *top, int64_t *ids, double threshold, double tiny) {
     const Analysis *a = &f->a;
     int own = a->first[s + 1] - a->first[s], rows = a->row_start[s + 1] - a->row_start[s], children = a->children[s];
     int put_off = 0, last = a->parent[s] < 0;
@@ -141,7 +143,7 @@ static int work_off(gv_ldl *f, int s, const int *child, int64_t *top, int64_t *i
     int *id = (int *)f->id.data + *ids;
     name_rows(f, s, child, children, id);
     for (int j = 0; j < order; j++) memset(front + j + (size_t)j * (size_t)order, 0, (size_t)(order - j) * sizeof(double));
-    gather_entries(f, s, own, put_off, order, front, value);
+    gather_entries(f, s, own, put_off, order, front);
     for (int k = children - 1, first = put_off; k >= 0; k--) { /* the last child's rest lies on top */
         int64_t size = f->order[child[k]] - f->eliminated[child[k]];
         first -= f->put_off[child[k]];
@@ -167,17 +169,20 @@ static int work_off(gv_ldl *f, int s, const int *child, int64_t *top, int64_t *i
 
 int gv_ldl_factor(gv_ldl *f, const double *value, double threshold) {
     double largest = 0.0, sum = 0.0;
-    for (int e = 0; e < f->count; e++) largest = fmax(largest, fabs(value[e])), sum += 0.0 * value[e];
+    for (int e = 0; e < f->count; e++) sum += 0.0 * value[e];
     if (sum != 0.0) return GV_NOT_FINITE; /* 0·∞ and 0·NaN are NaN */
     int status = analyse_once(f, value), waiting = 0;
     if (status) return status;
+    memset(f->added, 0, (size_t)f->a.slots * sizeof(double));
+    for (int e = 0; e < f->count; e++) f->added[f->a.slot[e]] += value[e];
+    for (int k = 0; k < f->a.slots; k++) largest = fabs(f->added[k]) > largest ? fabs(f->added[k]) : largest;
     int *open = malloc(((size_t)f->a.fronts + 1) * sizeof(int)); /* fronts whose parent is still to come, as a stack */
     int64_t top = 0, ids = 0;
     if (!open) return GV_NO_MEMORY;
     f->negative = f->zero = f->delayed = 0, f->entries = 0;
     for (int s = 0; s < f->a.fronts && !status; s++) {
         waiting -= f->a.children[s];
-        status = work_off(f, s, open + waiting, &top, &ids, value, threshold, TINY * fmin(1.0, largest));
+        status = work_off(f, s, open + waiting, &top, &ids, threshold, TINY * (largest < 1.0 ? largest : 1.0));
         open[waiting] = s;
         waiting += f->a.parent[s] >= 0;
     }
@@ -213,7 +218,7 @@ static double residual(gv_ldl *f, const double *value, const double *b, const do
         r[i] -= value[e] * x[j];
         if (i != j) r[j] -= value[e] * x[i];
     }
-    for (int i = 0; i < f->n; i++) largest = fmax(largest, fabs(r[i]));
+    for (int i = 0; i < f->n; i++) largest = larger(largest, fabs(r[i]));
     return largest;
 }
 
