@@ -30,6 +30,7 @@ def sources(place: Path, text: str = "", version: int = library.VERSION) -> Path
     (place / "src" / build_native.PLACE).mkdir(parents=True)
     header = (ROOT / "native" / "gridveil.h").read_text().replace("_VERSION 1", f"_VERSION {version}")
     (place / "native" / "gridveil.h").write_text(header)
+    shutil.copyfile(ROOT / "native" / "export.h", place / "native" / "export.h")
     shutil.copyfile(ROOT / "native" / "version.c", place / "native" / "version.c")
     if text:
         (place / "native" / "more.c").write_text(text)

@@ -15,9 +15,15 @@ import pytest
 
 import gridveil as gv
 from gridveil.nlp import ipopt, ipopt_library
-from gridveil.nlp.opf import opf_model
 from gridveil.nlp.problem import Evaluator
 from gridveil.nlp.solver import Patience, SolverOptions, Start
+from gridveil.nlp.watch import Watch
+
+
+@pytest.fixture(autouse=True)
+def _by_ipopt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This door, and not our own."""
+    monkeypatch.setenv("GRIDVEIL_SOLVER", "ipopt")
 
 
 def test_missing_library_is_a_sentence() -> None:
@@ -203,10 +209,9 @@ def test_patience_counts_a_restoration_by_itself() -> None:
     restored has all the time it wants."""
 
     def halted(restoring: bool, *told: tuple[int, float]) -> int | None:
-        calls = ipopt._Callbacks(opf_model(gv.load("case3").grid).problem.evaluator({}), None, PATIENCE, restoring)
+        watch = Watch(None, PATIENCE, restoring=restoring)
         for iteration, (mode, infeasibility) in enumerate(told):
-            calls._intermediate(mode, iteration, 0.0, infeasibility)
-            if calls.halted:
+            if watch(mode, iteration, 0.0, infeasibility):
                 return iteration
         return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import CFUNCTYPE, Structure, addressof, byref, c_double, c_int, c_longlong, c_void_p, cast
+from ctypes import CFUNCTYPE, Structure, addressof, c_double, c_int, c_longlong, c_void_p
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
