@@ -154,11 +154,11 @@ def ended(status: Status, cost: float = 1.0) -> Any:
 def test_the_verdict_of_several_solves(endings: list[str], verdict: int) -> None:
     solutions = [ended(Status(one), float(k)) for k, one in enumerate(endings)]
     model = opf_model(gv.load("case3").grid)
-    found = opf._combined(model, solutions, np.zeros(0, np.int64))
+    found = opf._combined(model, solutions, len(endings), np.zeros(0, np.int64))
     assert (found.status, found.cost) == (endings[verdict], float(verdict))
     assert (found.iterations, found.attempts) == (3 * len(endings), len(endings))
     assert (found.seconds_evaluation, found.seconds_linear_algebra) == (0.5 * len(endings), 0.25 * len(endings))
-    starved = opf._combined(model, solutions, np.array([4]))  # the reactive balance of the second bus
+    starved = opf._combined(model, solutions, len(endings), np.array([4]))  # the reactive balance of the second bus
     assert (starved.status, starved.detail.split(" has")[0]) == ("infeasible", f"bus {model.grid.buses.number[1]}")
 
 

@@ -35,6 +35,12 @@ def opf(
     ] = False,
     max_iterations: Annotated[int, typer.Option(min=1, help="Iteration limit of each start.")] = 500,
     max_seconds: Annotated[float | None, typer.Option(min=0.0, help="Time limit of each start.")] = None,
+    solver: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", envvar="GRIDVEIL_SOLVER", help="own, ipopt, or auto: our own, and Ipopt where that fails."
+        ),
+    ] = "auto",
     ipopt: Annotated[
         str | None, typer.Option(metavar="FILE", envvar="GRIDVEIL_IPOPT", help="Another libipopt.")
     ] = None,
@@ -49,8 +55,9 @@ def opf(
         from gridveil.nlp.solver import SolverOptions
 
         options = SolverOptions(
-            max_iterations=max_iterations, max_seconds=max_seconds, library=ipopt, linear_solver=linear_solver
-        )
+            max_iterations=max_iterations, max_seconds=max_seconds, solver=solver, library=ipopt,
+            linear_solver=linear_solver,
+        )  # fmt: skip
         network = load(read_case(case))
         if formulation != "ac":
             _relaxed(case, network, formulation, options, as_json)
@@ -97,6 +104,7 @@ def relaxation_record(solved: Relaxation) -> dict[str, Any]:
 
 
 _EXIT = {Status.OPTIMAL: Exit.OK, Status.INFEASIBLE: Exit.INFEASIBLE}
+_BY = {"own": "of our own solver", "ipopt": "of Ipopt"}
 _COLOUR = {Status.OPTIMAL: "green", Status.INFEASIBLE: "yellow"}
 
 
@@ -120,6 +128,8 @@ def _record(case: str, network: Network, solution: Solution, full: bool) -> dict
         "cost": solution.cost if solved else None,
         "iterations": solution.iterations,
         "attempts": solution.attempts,
+        "solver": solution.solver,
+        "fallbacks": solution.fallbacks,
         "seconds": solution.seconds,
         "seconds_evaluation": solution.seconds_evaluation,
         "seconds_linear_algebra": solution.seconds_linear_algebra,
@@ -154,7 +164,8 @@ def _print_table(case: str, network: Network, solution: Solution) -> None:
     share = solution.seconds_evaluation / max(solution.seconds, 1e-9)
     table.add_row(
         "effort",
-        f"{solution.iterations} iterations from {solution.attempts} start{'s' * (solution.attempts > 1)}, "
+        f"{solution.iterations} iterations {_BY[solution.solver]} from {solution.attempts} "
+        f"start{'s' * (solution.attempts > 1)}, "
         f"{solution.seconds:.3f} s ({share:.0%} in functions and derivatives)",
     )
     out.print(table)

@@ -21,7 +21,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "study": {"A cluster that exists": ("scheduler", "tls_ca", "tls_cert", "tls_key", "insecure")},
     "draws": {FILES: ("costs", "limits", "missing_cost"), RARE: ("first_seed", "quiet")},
-    "opf": {RARE: ("max_iterations", "max_seconds", "ipopt", "linear_solver")},
+    "opf": {RARE: ("max_iterations", "max_seconds", "solver", "ipopt", "linear_solver")},
 }  # fmt: skip
 """By command and panel: parameters by their names in Python."""
 

@@ -107,6 +107,8 @@ class Solution:
         end: The same in the order of the problem, for another solve to go on from.
         iterations: Of all attempts.
         attempts: From how many starts it was tried.
+        solver: Who made the last point, `own` or `ipopt`.
+        fallbacks: From how many starts our own solver ended other than optimal, so that Ipopt went on.
         seconds_evaluation: Time in functions and derivatives.
         seconds_linear_algebra: All other time in the solver.
         grid: What was solved.
@@ -131,6 +133,8 @@ class Solution:
     seconds_evaluation: float
     seconds_linear_algebra: float
     grid: Grid
+    solver: str
+    fallbacks: int
 
     _repr_html_ = as_card
 
@@ -193,18 +197,18 @@ def solve_opf(
     bounds = _bounds(model, demand)
     starved = _free_empty_rows(model, bounds)
     solutions: list[Solution] = []
+    verdicts: list[Status] = []  # one of every start
     for start in [*_starts_near(model, near), *_starts(model)][: options.starts]:
         for outcome in attempts(evaluator, bounds, start, options, progress):
-            solution = _solution(model, lines, demand, outcome)
+            solutions.append(solution := _solution(model, lines, demand, outcome))
             if solution.status is Status.OPTIMAL:
                 break
-        solutions.append(solution)
-        verdicts = [one.status for one in solutions]
+        verdicts.append(solution.status)
         if starved.size or solution.status in (Status.OPTIMAL, Status.TIME_LIMIT):
             break
         if verdicts.count(Status.INFEASIBLE) == 2:
             break
-    return _combined(model, solutions, starved)
+    return _combined(model, solutions, len(verdicts), starved)
 
 
 def _bounds(model: OpfModel, demand: Demand) -> Bounds:
@@ -282,10 +286,12 @@ def _solution(model: OpfModel, lines: LineParameters, demand: Demand, outcome: O
         seconds_evaluation=outcome.seconds_evaluation,
         seconds_linear_algebra=outcome.seconds_solver,
         grid=model.grid,
+        solver=outcome.solver,
+        fallbacks=0,
     )
 
 
-def _combined(model: OpfModel, solutions: list[Solution], starved: IntArray) -> Solution:
+def _combined(model: OpfModel, solutions: list[Solution], attempts: int, starved: IntArray) -> Solution:
     """The last solution if it is optimal; infeasible if two are; else the first other failure. The effort of all."""
     infeasible = [one for one in solutions if one.status is Status.INFEASIBLE]
     others = [one for one in solutions if one.status is not Status.INFEASIBLE]
@@ -304,10 +310,12 @@ def _combined(model: OpfModel, solutions: list[Solution], starved: IntArray) -> 
         multipliers=best.multipliers,
         end=best.end,
         iterations=sum(one.iterations for one in solutions),
-        attempts=len(solutions),
+        attempts=attempts,
         seconds_evaluation=sum(one.seconds_evaluation for one in solutions),
         seconds_linear_algebra=sum(one.seconds_linear_algebra for one in solutions),
         grid=model.grid,
+        solver=best.solver,
+        fallbacks=len(solutions) - attempts,
     )
 
 

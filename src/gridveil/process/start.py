@@ -17,7 +17,7 @@ from pathlib import Path
 
 from gridveil.process import boot
 
-NAMES = ("GRIDVEIL_LINEAR_SOLVER", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+NAMES = ("GRIDVEIL_SOLVER", "GRIDVEIL_LINEAR_SOLVER", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 """Of the environment a process gets these: for the solver, and for its libraries to be found."""
 PREFIXES = ("OMP_", "OPENBLAS_", "GOTO_", "MKL_", "KMP_", "BLIS_", "NPY_", "MALLOC_")
 """And what these begin: threads and processor features, on which the last digits may depend, and memory."""
