@@ -36,10 +36,18 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(home / "r", home / "r.html")
 
 
-@pytest.fixture
-def browser() -> Iterator[Chromium]:
+@pytest.fixture(scope="module")
+def started() -> Iterator[Chromium]:
     with Chromium(size=(1200, 900)) as one:
         yield one
+
+
+@pytest.fixture
+def browser(started: Chromium) -> Chromium:
+    """One browser for all tests, as if it were new."""
+    started.ask("Emulation.clearDeviceMetricsOverride")
+    started.ask("Emulation.setEmulatedMedia", media="", features=[])
+    return started
 
 
 def press(browser: Chromium, key: str) -> None:
@@ -156,6 +164,28 @@ def test_a_page_is_dark_where_the_reader_is_and_light_on_paper(report: Path, bro
     assert browser.run("document.documentElement.scrollWidth") <= 710  # a wider page would be printed smaller
     browser.run("window.dispatchEvent(new Event('afterprint'))")
     assert browser.run(folded) == before and browser.faults() == []
+
+
+PUBLIC_PAGE = Path(__file__).parent / "golden" / "gridveil-release-6" / "page" / "report.html"
+
+
+def test_a_public_page_fits_a_phone_and_paper(browser: Chromium) -> None:
+    """No cell is cut off, labels of buses can be read, and the banner prints as black on white."""
+    beyond = """Math.max(...[...document.querySelectorAll("td, dd, li, h1")].map((one) => one.getBoundingClientRect().right)) - innerWidth"""
+    label = """(() => { const one = document.querySelector("svg text"); return parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a; })()"""
+    browser.phone()
+    browser.open(PUBLIC_PAGE)
+    assert browser.run(beyond) <= 0 and browser.run("document.documentElement.scrollWidth") == 390
+    assert browser.run(label) >= 9
+    browser.ask("Emulation.setDeviceMetricsOverride", width=710, height=1000, deviceScaleFactor=1, mobile=False)
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    style = (
+        "(({ color, backgroundColor }) => [color, backgroundColor])(getComputedStyle(document.querySelector('.stamp')))"
+    )
+    assert browser.run(style) == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
+    assert browser.run(beyond) <= 0 and browser.run("document.documentElement.scrollWidth") <= 710
+    scheme = "getComputedStyle(document.documentElement).colorScheme"
+    assert browser.run(scheme).split() == ["light", "only"] or browser.run(scheme).split() == ["only", "light"]
 
 
 def test_a_large_map_answers_at_once_and_is_drawn_when_it_rests(browser: Chromium, tmp_path: Path) -> None:
