@@ -58,8 +58,24 @@ def press(browser: Chromium, key: str) -> None:
 
 
 def click(browser: Chromium, element: str) -> None:
-    """A click on the middle of an element, when the page around it has come to rest."""
-    x, y = browser.run(
+    """A click on the middle of an element, when the page around it has come to rest.
+
+    Figures may be drawn between looking and pressing, and push the element away: what has not arrived is done again.
+    """
+    browser.run(f"{element}.addEventListener('click', () => {{ document.arrived = true; }}, {{ capture: true }})")
+    browser.run("document.arrived = false")
+    end = monotonic() + 60
+    while not browser.run("document.arrived"):
+        assert monotonic() < end, f"no click arrives at {element}"
+        x, y = at_rest(browser, element)
+        for kind in ("mousePressed", "mouseReleased"):
+            browser.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        browser.run(WAIT % 100)
+
+
+def at_rest(browser: Chromium, element: str) -> list[float]:
+    """Where the middle of an element is, when it has been there for three frames and nothing covers it."""
+    found: list[float] = browser.run(
         f"""(async () => {{
           const frame = () => new Promise(requestAnimationFrame);
           const middle = () => {{ const at = {element}.getBoundingClientRect(); return [at.left + at.width / 2, at.top + at.height / 2]; }};
@@ -73,8 +89,7 @@ def click(browser: Chromium, element: str) -> None:
           return middle();
         }})()"""
     )
-    for kind in ("mousePressed", "mouseReleased"):
-        browser.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+    return found
 
 
 def becomes(browser: Chromium, expression: str, value: object) -> None:
