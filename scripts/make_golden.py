@@ -1,4 +1,4 @@
-"""Make the golden bundles of the format that is written now, for tests/golden. Those of a format are made once.
+"""Make the golden bundles of what is written now, for tests/golden, if they are not there. Each is made once.
 
 Every later version must read them and find what this one finds, the page byte for byte. The noise is seeded and
 pretends to be exact, since these networks are public; the key that signs is thrown away.
@@ -9,7 +9,6 @@ python scripts/make_golden.py
 from __future__ import annotations
 
 import hashlib
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ import gridveil as gv
 from gridveil.grid.profile import Profile
 from gridveil.privacy.noise import ExactNoise, SeededNoise
 from gridveil.privacy.signature import create_key, public_name, read_private_key
-from gridveil.publish.manifest import FORMAT
+from gridveil.publish.manifest import FORMAT, JOINT_FORMAT
 from gridveil.publish.pipeline import release
 from gridveil.publish.release import Release, publisher
 from gridveil.report.public import public_report
@@ -50,8 +49,22 @@ def make(folder: Path, case: str, plan: gv.Plan, seed: int, profile: Profile | N
 
 
 def main() -> None:
-    if FOLDER.exists():
-        sys.exit(f"{FOLDER} exists: golden bundles are never made again")
+    makers = {FOLDER: lines, FOLDER.parent / JOINT_FORMAT / "page": joint}
+    for folder, maker in makers.items():
+        if folder.exists():
+            print(f"{folder} exists: golden bundles are never made again")
+        else:
+            maker()
+
+
+def joint() -> None:
+    """Everything protected, with the page, in its second edition."""
+    with tempfile.TemporaryDirectory() as name, patch("gridveil.publish.record.today", lambda: "2026-01-02"):
+        made = make(Path(name), "case5_pjm", gv.Plan(1.0, 0.1, 0.05, protect="all"), 5)
+        print(gv.verify(made.write(FOLDER.parent / JOINT_FORMAT / "page", extra={"report.html": public_report(made)})))
+
+
+def lines() -> None:
     with tempfile.TemporaryDirectory() as name, patch("gridveil.publish.record.today", lambda: "2026-01-02"):
         folder = Path(name)
         create_key(folder / "golden.key")

@@ -75,7 +75,7 @@ def test_golden_bundles(folder: Path, name: Path) -> None:
     assert record["manifest"]["format"] == folder.name and record["not_checked"] == []
     assert record["signature"]["state"] == ("named" if options else "unsigned")
     kinds = {one["kind"] for one in record["recomputed"]}
-    assert ("report" in kinds) is (name.name in ("archive.zip", "horizon"))
+    assert ("report" in kinds) is (name.name in ("archive.zip", "horizon", "page"))
     assert ("losses" in kinds) is (name.name == "horizon") and len(record["unused_steps"]) == (name.name == "horizon")
 
 

@@ -72,7 +72,12 @@ def test_exit_codes_are_one_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"), [("gridveil rel", "release"), ("gridveil release --alpha-r", "--alpha-ratings")]
+    ("words", "expected"),
+    [
+        ("gridveil rel", "release"),
+        ("gridveil release --alpha-r", "--alpha-ratings"),
+        ("gridveil release case3", "case39_epri"),
+    ],
 )
 def test_the_shell_completes(words: str, expected: str, tmp_path: Path) -> None:
     asked = {"_GRIDVEIL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}

@@ -97,6 +97,23 @@ def test_blocks_are_seen() -> None:
     assert parsed("gridveil key new --outt k  # --x", {"key new": set()}) == ("key new", {"--outt"})
 
 
+def test_the_readme_is_short_and_has_its_first_screen() -> None:
+    """What it is, for whom, the two commands, one picture and one real output, in this order; and ways without make."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    first = [
+        "**Publish a power network",
+        "grid operators",
+        "make demo",
+        "make docs",
+        "release.png",
+        "case39_epri → build",
+    ]
+    places = [text.index(words) for words in first]
+    assert places == sorted(places) and text.count("\n", 0, places[-1]) < 30
+    assert ".venv/bin/gridveil release case39_epri" in text and "docs/installing.md" in text
+
+
 def test_links_lead_somewhere() -> None:
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):

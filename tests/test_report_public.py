@@ -20,7 +20,7 @@ from gridveil.publish.release import Release
 from gridveil.repair.workshop import Workshop
 from gridveil.report.maps.layout import layout, place_buses
 from gridveil.report.maps.loading_map import CLASSES, EDGES, loading, loading_class, loading_map
-from gridveil.report.public import public_report
+from gridveil.report.public import EDITION, page_again, public_report
 from gridveil.report.words import budget
 from gridveil.sealed.split import split
 from tests.forging import forge
@@ -161,6 +161,21 @@ def test_verify_checks_the_report(tmp_path: Path) -> None:
     planted = made.write(tmp_path / "planted")
     (planted / "report.html").write_text("trust me")
     assert "report.html" in gv.verify(planted).failed[0]
+
+
+def test_a_page_is_made_again_in_its_edition() -> None:
+    """The first edition of a page is that of the golden bundle; in it is nothing of the second, whose facts it has."""
+    golden = Path(__file__).parent / "golden" / "gridveil-release-5" / "horizon"
+    files = {path.name: path.read_bytes() for path in golden.iterdir()}
+    first = page_again(files)
+    assert first.encode() == files.pop("report.html") and "edition" not in first
+    second = page_again(files)
+    assert EDITION.decode() in second and read_text(first) in read_text(second)
+
+
+def read_text(page: str) -> str:
+    """What a page says, without its styles."""
+    return page.partition("<body>")[2].replace(' class="cards"', "").partition("<tbody>")[0]
 
 
 def test_a_manifest_cannot_name_files_elsewhere(tmp_path: Path) -> None:

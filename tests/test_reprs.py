@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -85,6 +86,21 @@ def test_solutions_gaps_and_attacks_are_a_line(made: gv.Release) -> None:
     assert repr(gap).startswith("Gap(AC cost 17,551.89, SOC 14.5")
     assert repr(attack).endswith("INTERNAL)") and f"{attack.restored_percent:.1f} %" in repr(attack)
     assert repr(target).endswith("INTERNAL)")
+
+
+def test_what_is_asked_and_what_is_found_are_a_line(made: gv.Release, tmp_path: Path) -> None:
+    """Where they rest on the original they say INTERNAL, and have none of its numbers."""
+    network, key = gv.load("case39_epri"), gv.create_key(tmp_path / "k")
+    verdict = gv.verify(made.write(tmp_path / "b"), quick=True)
+    internal = [gv.leakcheck(network, made), gv.exposure("case5_pjm"), gv.StepComparison(1, True, "optimal", 9, 9, 0)]
+    others = [verdict, gv.Plan(1, "10%", "1%"), gv.SeededNoise(7), gv.Ledger.open(tmp_path / "l"), key, gv.Goals()]
+    for one in (*internal, *others, gv.solve_opf(network, formulation="soc")):
+        assert "\n" not in repr(one) and len(repr(one)) < 200 and "array" not in repr(one)
+    assert all(repr(one).endswith("INTERNAL)") for one in internal)
+    assert repr(verdict) == f"Verdict({len(verdict.checks)} checks, all hold; NOT private; unsigned)"
+    assert (
+        repr(gv.Plan(1, "10%", "1%", steps=3)) == "Plan(epsilon=1, alpha=0.1, beta=0.01, steps=3, protect=('lines',))"
+    )
 
 
 def test_a_failed_solution_says_why() -> None:

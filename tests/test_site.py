@@ -45,6 +45,8 @@ def test_the_site(tmp_path: Path) -> None:
 
     python = "".join(page.read_text(encoding="utf-8") for page in (site / "reference" / "python").glob("*.html"))
     assert not [name for name in PUBLIC if f'id="gridveil.{name}"' not in python]
+    of_functions = re.findall(r'id="gridveil\.(\w+)\.\w+"', python)  # a module of a function's name has its place else
+    assert not [name for name in of_functions if not isinstance(getattr(gv, name, object), type)]
     commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     for command, switches in options().items():
         assert f"gridveil {command}</code>" in commands or not command, command

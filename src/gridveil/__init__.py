@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from gridveil.attacks.attack import Attack as Attack
     from gridveil.attacks.attack import Target as Target
     from gridveil.casefile import Case as Case
-    from gridveil.casefile import read as read
-    from gridveil.casefile import write as write
+    from gridveil.casefile.read import read as read
+    from gridveil.casefile.write import write as write
     from gridveil.check.exposure import Exposure as Exposure
     from gridveil.check.exposure import exposure as exposure
     from gridveil.check.leaks.files import leakcheck as leakcheck

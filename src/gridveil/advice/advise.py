@@ -15,6 +15,7 @@ from gridveil.advice.search import Space
 from gridveil.advice.stand_in import StandIn, nearest
 from gridveil.privacy.ledger import Ledger
 from gridveil.publish.elements import SameAs
+from gridveil.publish.refuse import check_sealed
 from gridveil.sealed.split import Sealed
 
 MINUTES = 10.0
@@ -55,16 +56,17 @@ def advise(
         All settings that were tried, the recommended one, why, and the command.
 
     Raises:
-        ReleaseError: No network can stand in.
+        ReleaseError: The network is not sealed, or none can stand in.
         StudyError: A file of trials of something else.
 
     Examples:
         >>> small = gv.StandIn("case5_pjm", gv.load("case5_pjm"), "a small public network")
         >>> space = gv.Space(groups=("L",), alphas=(0.1,), epsilons=(1.0,), betas=(0.01,), mechanisms=("log",))
-        >>> found = gv.advise(gv.seal("case14_ieee"), stand_ins=[small], space=space, minutes=0.1, workers=1)
+        >>> found = gv.advise(gv.seal("case14_ieee"), stand_ins=[small], space=space, minutes=0.02, workers=1)
         >>> found.command.startswith("gridveil release") or "nothing was tried" in found.reason
         True
     """
+    check_sealed(network)
     wanted, chosen = goals or Goals(), dict(fixed or {})
     trying = list(stand_ins) if stand_ins is not None else nearest(network.structure)
     varied = space or Space()

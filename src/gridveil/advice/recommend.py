@@ -58,7 +58,7 @@ class Advice:
     Examples:
         >>> small = gv.StandIn("case5_pjm", gv.load("case5_pjm"), "a small public network")
         >>> space = gv.Space(groups=("L",), alphas=(0.1,), epsilons=(1.0,), betas=(0.01,), mechanisms=("log",))
-        >>> found = gv.advise(gv.seal("case14_ieee"), stand_ins=[small], space=space, minutes=0.1, workers=1)
+        >>> found = gv.advise(gv.seal("case14_ieee"), stand_ins=[small], space=space, minutes=0.02, workers=1)
         >>> found.stand_ins
         ('a small public network',)
     """

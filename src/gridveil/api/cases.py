@@ -10,7 +10,7 @@ from gridveil.casefile.labels import labels
 from gridveil.casefile.profile import read_profile as read_profile_file
 from gridveil.casefile.read import read_bytes
 from gridveil.errors import WallBreach
-from gridveil.formats.find import load, read_case
+from gridveil.formats.find import load, named_case, read_case
 from gridveil.grid import Grid, Network
 from gridveil.grid.changes import Comparison
 from gridveil.grid.changes import compare as networks_compared
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from gridveil.publish.release import Release
 
 
-def seal(case: str | Path | Case | Network) -> Sealed:
+def seal(case: str | Path | Case | Network | Any) -> Sealed:
     """Seal a network: its structure can be seen, its numbers only be released.
 
     Args:
-        case: A file of any format, the name of a shipped case, a `Case` or a `Network`.
+        case: A file of any format, the name of a shipped case, a `Case`, a `Network`, or an object of another library.
 
     Returns:
         The network behind a door that only `gv.release` opens.
@@ -39,7 +39,13 @@ def seal(case: str | Path | Case | Network) -> Sealed:
         >>> gv.seal("case39_epri")
         Sealed(39 buses, 46 lines, 4 of them lossless)
     """
-    return split(case if isinstance(case, Case | Network) else read_case(case))
+    if isinstance(case, str | Path):
+        case = read_case(case)
+    if not isinstance(case, Case | Network):
+        from gridveil.formats.objects import from_object
+
+        case = named_case(from_object(case))
+    return split(case)
 
 
 def read_profile(path: str | Path, case: str | Path | Case | Network) -> Profile:

@@ -66,6 +66,9 @@ class Exposure:
 
     _repr_html_ = as_card
 
+    def __repr__(self) -> str:
+        return f"Exposure(alpha {self.alpha:g}, {len(self.ends)} corridors; INTERNAL)"
+
     def covered(self, s: float) -> float:
         """Share of corridors whose change moves the cost by s or less."""
         return float(np.mean(self.moved <= s)) if len(self.moved) else 1.0

@@ -48,6 +48,9 @@ class StepComparison:
 
     _repr_html_ = as_card
 
+    def __repr__(self) -> str:
+        return f"StepComparison(step {self.step}, {'used' if self.used else 'unused'}, {self.status}; INTERNAL)"
+
 
 def compare_steps(original: str | Path | Case | Network, path: Path | str) -> tuple[StepComparison, ...]:
     """Solve the original and the released network at every step of a bundle that `verify` accepts. INTERNAL.

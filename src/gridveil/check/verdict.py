@@ -83,6 +83,11 @@ class Verdict:
 
     _repr_html_ = as_card
 
+    def __repr__(self) -> str:
+        found = "all hold" if self.passed else f"FAILED: {', '.join(one.kind for one in self.checks if not one.passed)}"
+        private = "private by the publisher's word" if self.private else "NOT private"
+        return f"Verdict({len(self.checks)} checks, {found}; {private}; {self.signature.state})"
+
     @property
     def passed(self) -> bool:
         return all(check.passed for check in self.checks)

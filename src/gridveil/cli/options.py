@@ -7,12 +7,21 @@ from typing import Annotated
 
 import typer
 
+
+def shipped(incomplete: str) -> list[str]:
+    """Shipped cases that begin so, for the shell; where there is none, shells offer files."""
+    from gridveil.cases import names
+
+    return [name for name in names() if name.startswith(incomplete)] if incomplete else []
+
+
 CaseArgument = Annotated[
     str,
     typer.Argument(
-        metavar="CASE", help="A case: .m, .mat, .raw, .rawx, .json, a PyPSA folder; or a shipped case's name."
+        metavar="CASE", help="A case: .m, .mat, .raw, .rawx, .json, a PyPSA folder; or a shipped case's name.",
+        autocompletion=shipped,
     ),
-]
+]  # fmt: skip
 CostsOption = Annotated[
     Path | None,
     typer.Option("--costs", metavar="FILE", help="Generator costs that CASE lacks: a CSV, or a .m with gencost."),

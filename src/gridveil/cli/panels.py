@@ -19,6 +19,10 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "Research": ("research", "seed"),
         RARE: ("mechanism", "room", "target", "effort", "loss_within", "bound_factor", "unattended", "same_as"),
     },
+    "advise": {
+        "What is varied": ("protect", "alpha", "epsilon", "beta", "mechanisms", "ratings", "cost", "totals"),
+        "What it is tried on": ("stand_in", "stand_in_epsilon", "stand_in_out", "ledger", "same_as", "yes"),
+    },
     "study": {"A cluster that exists": ("scheduler", "tls_ca", "tls_cert", "tls_key", "insecure")},
     "draws": {FILES: ("costs", "limits", "missing_cost"), RARE: ("first_seed", "quiet")},
     "opf": {RARE: ("max_iterations", "max_seconds", "solver", "ipopt", "linear_solver")},

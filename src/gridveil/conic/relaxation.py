@@ -78,6 +78,9 @@ class Relaxation:
 
     _repr_html_ = as_card
 
+    def __repr__(self) -> str:
+        return f"Relaxation({self.formulation}, {self.status}, bound {self.bound:,.2f})"
+
     def require(self) -> Relaxation:
         """This relaxation if it is optimal, else a `SolveError`."""
         if self.status is not Status.OPTIMAL:

@@ -62,8 +62,8 @@ def from_object(thing: Any) -> Imported:
     if found == "pypower":
         return _from_pypower(path, thing)
     raise GridVeilError(
-        f"a {type(thing).__name__} is no network that is known; give a path, a pandapower net, a PyPSA network, "
-        "a pypowsybl network or a PYPOWER dict"
+        f"an object of type '{type(thing).__name__}' is no network that is known; give a path, a pandapower net, "
+        "a PyPSA network, a pypowsybl network or a PYPOWER dict"
     )
 
 

@@ -79,6 +79,9 @@ class Ledger:
         self.path = path
         self._chain = Chain(path, key)
 
+    def __repr__(self) -> str:
+        return f"Ledger({self.path.name})"
+
     @staticmethod
     def open(path: Path | str | None = None) -> Ledger:
         """Open a ledger to spend; where there is neither a database nor a key, make both (`init`)."""

@@ -83,6 +83,9 @@ class SeededNoise(Noise):
         self._generator = np.random.default_rng(seed)
         self.description = "RESEARCH MODE: seeded generator (NumPy PCG64), offers no privacy"
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.description})"
+
     def prepare(self) -> None:
         """It is ready."""
 

@@ -46,6 +46,9 @@ class PublicKey:
 
     raw: bytes
 
+    def __repr__(self) -> str:
+        return f"PublicKey({self.fingerprint})"
+
     @property
     def weak(self) -> bool:
         """Is it nobody's, so that anyone can sign with it? The last bit is the sign of x, and makes no difference."""

@@ -28,7 +28,7 @@ from gridveil.publish.kept import kept_draw
 from gridveil.publish.plan import Plan
 from gridveil.publish.preview import charges, preview
 from gridveil.publish.record import check_clock, conditions
-from gridveil.publish.refuse import check_labels, check_network
+from gridveil.publish.refuse import check_labels, check_network, check_sealed
 from gridveil.publish.release import Release
 from gridveil.publish.spending import Purse, spending
 from gridveil.repair.child import ChildWorkshop
@@ -69,6 +69,7 @@ class Prepared:
 
 def prepared(network: Sealed, plan: Plan, profile: Profile | None = None) -> Prepared:
     """Look at all that depends on no draw and no ledger."""
+    check_sealed(network, plan)
     check_network(plan, network)
     check_labels(plan, network.labels)
     network = on_public_shares(network, plan.protection)

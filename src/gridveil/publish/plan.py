@@ -12,6 +12,7 @@ from gridveil.arrays import FloatArray, IntArray
 from gridveil.errors import PrivacyError, ReleaseError
 from gridveil.grid.profile import equally_spaced
 from gridveil.publish.values import alpha_value, require_positive, share_value
+from gridveil.shown import brief
 from gridveil.wall.draw import Fidelity
 from gridveil.wall.facts import (
     DIGITS,
@@ -111,6 +112,8 @@ class Plan:
     shape_public: bool = False
     keep_ids: bool = False
     invented_cost: float | None = None
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if self.mechanism not in PUBLISHED:

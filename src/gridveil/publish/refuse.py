@@ -31,6 +31,15 @@ def check_labels(plan: Plan, labels: Labels) -> None:
             )
 
 
+def check_sealed(network: object, plan: object = None) -> None:
+    """Refuse what is no sealed network, and what is no plan."""
+    if not isinstance(network, Sealed):
+        given = repr(network) if isinstance(network, str) else f"an object of type '{type(network).__name__}'"
+        raise ReleaseError(f"{given} is no sealed network; give what gv.seal makes of it")
+    if plan is not None and not isinstance(plan, Plan):
+        raise ReleaseError(f"an object of type '{type(plan).__name__}' is no plan; give gv.Plan(epsilon, alpha, beta)")
+
+
 def check_network(plan: Plan, network: Sealed) -> None:
     """Refuse a network in which there is nothing to protect."""
     groups, structure = plan.protect or (), network.structure

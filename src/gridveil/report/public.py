@@ -1,8 +1,8 @@
 """The public report of one release, for whoever receives it: what it is, what it claims, what it does not protect.
 
 It is made from the other files of the bundle alone; two secrets with the same noisy values and public facts give the
-same bytes, and `verify` makes the page again and compares it byte for byte. The page belongs to the format: whoever
-changes it gives the format another number, and keeps the former page for bundles of the former format.
+same bytes, and `verify` makes the page again and compares it byte for byte. Whoever changes it gives it another edition
+and keeps the former one: a page says its edition, and is made again as that.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ from gridveil.wall.facts import KIND_WORDS, Fact, FactKind, Source
 from gridveil.wall.mechanisms import JOINT, RELATIVE, mechanism_words
 from gridveil.wall.protection import GROUP_WORDS
 
+EDITION = b'<meta name="edition" content="2">'
+"""What a page of the second edition says of itself; the first says nothing."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Published:
@@ -55,9 +58,9 @@ def public_report(release: Release) -> str:
 
 
 def page_again(files: Mapping[str, bytes]) -> str:
-    """The page that a bundle's other files make."""
+    """The page that a bundle's other files make, in the edition of the page that is there."""
     require("jinja2")
-    return _page(_published(files))
+    return _page(_published(files), former=EDITION not in files.get(bundle.REPORT, EDITION))
 
 
 def _published(files: Mapping[str, bytes]) -> _Published:
@@ -70,7 +73,7 @@ def _published(files: Mapping[str, bytes]) -> _Published:
     return _Published(network, written_point(case, network), record, certificate, profile)
 
 
-def _page(release: _Published) -> str:
+def _page(release: _Published, *, former: bool = False) -> str:
     from markupsafe import Markup  # noqa: PLC0415 - comes with the templates, an extra
 
     record, grid = release.manifest, release.network.grid
@@ -80,6 +83,7 @@ def _page(release: _Published) -> str:
     present = set(loading_class(share).tolist())
     return render(
         "public.html",
+        former=former,
         record=to_plain(record),
         private=privacy.differentially_private,
         size={"buses": grid.n_bus, "lines": grid.n_line, "generators": grid.n_generator},
@@ -102,7 +106,7 @@ def _page(release: _Published) -> str:
         ],
         steps=_steps(release),
         unprotected=len(record.unprotected_lines),
-        inputs=_inputs(record.public_inputs),
+        inputs=_inputs(record.public_inputs, former=former),
         map=Markup(loading_map(release.network, release.point)),
         classes=[(CLASSES[i], COLOURS[i]) for i in sorted(present)],
         files=[bundle.NETWORK, bundle.CERTIFICATE, *([bundle.PROFILE] if record.horizon else [])],
@@ -198,8 +202,8 @@ def _loss(privacy: Privacy, whose: str) -> str:
     return spent + "."
 
 
-def _inputs(facts: list[Fact]) -> list[dict[str, Any]]:
-    """A row per kind of fact: its values, or their range."""
+def _inputs(facts: list[Fact], *, former: bool) -> list[dict[str, Any]]:
+    """A row per kind of fact: its values, or their range; the first edition gave a range also of equal ends."""
     rows = []
     for kind in FactKind:
         same = [one for one in facts if one.kind is kind]
@@ -210,7 +214,7 @@ def _inputs(facts: list[Fact]) -> list[dict[str, Any]]:
                  (min(values), max(values))]  # fmt: skip
         rows.append(
             {"name": KIND_WORDS[kind], "steps": len(same), "source": str(same[0].source), "digits": same[0].digits,
-             "shown": shown[0] if len(same) == 1 else " to ".join(shown)}
+             "shown": " to ".join(shown if former and len(same) > 1 else dict.fromkeys(shown))}
         )  # fmt: skip
     return rows
 

@@ -83,6 +83,9 @@ class LeakReport:
 
     _repr_html_ = as_card
 
+    def __repr__(self) -> str:
+        return f"LeakReport({self.verdict}: {self.reason}; INTERNAL)"
+
 
 def best_attack(truth: Network, readers: Sequence[Reader]) -> Attacked:
     """The attacker who knows the reactances best."""
