@@ -174,7 +174,7 @@ def test_solves_stop_where_nothing_more_is_to_be_learnt(monkeypatch: pytest.Monk
             return replace(real(evaluator, bounds, start, chosen), status=Status(next(script)))
 
         monkeypatch.setattr(ipopt, "solve", solve)
-        found = opf.solve_opf(model, network.lines, options=SolverOptions(max_iterations=1, **options))
+        found = opf.solve_opf(model, network.lines, options=SolverOptions(max_iterations=1, solver="ipopt", **options))
         return found.attempts, found.status
 
     assert attempts("time_limit") == (1, "time_limit")
