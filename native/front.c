@@ -28,9 +28,8 @@ static double largest_beside(const double *a, int n, int summed, int k, int p, i
         if (size > most) most = size, at = i;
         if (i != except && size > all) all = size;
     }
-    const double *column = &AT(0, p);
-    double below = 0.0;
-    for (int i = summed > p + 1 ? summed : p + 1; i < n; i++) below = fabs(column[i]) > below ? fabs(column[i]) : below;
+    int from = summed > p + 1 ? summed : p + 1;
+    double below = largest_of(&AT(0, p) + from, n - from);
     if (where) *where = at, *best = most;
     return below > all ? below : all;
 }

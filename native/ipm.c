@@ -34,7 +34,7 @@ static int estimate_rows(Ipm *s, Phase *ph) {
     for (int i = 0; i < n; i++) s->rx[i] = s->fixed[i] ? 0.0 : -(s->gradient[i] - ph->zl[i] + ph->zu[i]);
     for (int r = 0; r < s->m; r++) s->rx[n + r] = s->kind[r] == INEQUALITY ? ph->zl[n + r] - ph->zu[n + r] : 0.0, s->ry[r] = 0.0;
     kkt_solve(&s->kkt, s->rx, s->rx + n, s->ry, s->dw, s->dw + n, s->dy);
-    if (most(s->dy, s->m) <= 1e3) memcpy(ph->y, s->dy, (size_t)s->m * sizeof(double));
+    if (largest_of(s->dy, s->m) <= 1e3) memcpy(ph->y, s->dy, (size_t)s->m * sizeof(double));
     return 0;
 }
 
@@ -143,7 +143,7 @@ static int run(Ipm *s, Phase *ph, Phase *outer) {
         jacobian_transposed_times(s->fn, s->jacobian, ph->y, s->jty);
         double dual, error = error_of(s, ph, 0.0, &dual);
         int end = finished(s, ph, error, dual);
-        double told = ph->elastic ? most(ph->p, s->m) : out->violation;
+        double told = ph->elastic ? largest_of(ph->p, s->m) : out->violation;
         if (s->opt->progress && s->opt->progress(s->opt->context, ph->elastic, out->iterations, ph->f / s->objective_scale, told)) return IPM_STOPPED;
         if (end) return end - 1;
         if (out->iterations >= s->opt->max_iterations) return IPM_ITERATIONS;
@@ -248,7 +248,7 @@ static int set_scales(Ipm *s, const double *x) {
     for (int r = 0; r < s->m; r++) s->scaled_y[r] = 0.0;
     for (int e = 0; e < fn->n_jacobian; e++) s->scaled_y[fn->jacobian_row[e]] = larger(s->scaled_y[fn->jacobian_row[e]], fabs(s->jacobian[e]));
     for (int r = 0; r < s->m; r++) s->row_scale[r] = s->scaled_y[r] > 100.0 ? larger(1e-8, 100.0 / s->scaled_y[r]) : 1.0;
-    double size = most(s->gradient, s->n);
+    double size = largest_of(s->gradient, s->n);
     s->objective_scale = size > 100.0 ? larger(1e-8, 100.0 / size) : 1.0;
     return 0;
 }

@@ -88,12 +88,14 @@ int kkt_new(Kkt *k, Arena *memory, const gv_functions *f, const unsigned char *f
     size_t whole = (size_t)n + 2 * (size_t)m;
     memset(k, 0, sizeof *k);
     k->f = f, k->fixed = fixed, k->kind = kind, k->threshold = 1e-8;
-    k->row_start = INTS(m + 1), k->column = INTS(n), k->place = INTS(m), k->weight = DOUBLES(m);
+    k->row_start = INTS(m + 1), k->hessian_end = INTS(n), k->column = INTS(n), k->place = INTS(m), k->weight = DOUBLES(m);
     k->stays = gv_take(memory, (size_t)m, 1);
     k->residual = DOUBLES(whole), k->correction = DOUBLES(whole), k->best = DOUBLES(whole);
     if (memory->failed) return GV_NO_MEMORY;
     for (int e = 0; e < f->n_jacobian; e++) k->row_start[f->jacobian_row[e] + 1]++;
     for (int r = 0; r < m; r++) k->row_start[r + 1] += k->row_start[r];
+    for (int h = 0; h < f->n_hessian; h++) k->hessian_end[f->hessian_row[h]]++;
+    for (int i = 1; i < n; i++) k->hessian_end[i] += k->hessian_end[i - 1];
     for (int i = 0; i < n; i++) k->column[i] = fixed[i] ? -1 : k->positive++;
     return set_up(k);
 }
@@ -118,39 +120,43 @@ static int lay_out_anew(Kkt *k) {
     return status ? status : 1;
 }
 
-/* Write the numbers, in the order of `lay_out`. */
-static void fill(Kkt *k) {
+/* Write the numbers, in the order of `lay_out`; or, where it is known `at` which places entries meet, add them up there. */
+static inline void fill(const Kkt *k, double *v, const int *at) {
     const gv_functions *f = k->f;
-    double *v = k->value;
     int e = 0;
+#define PUT(number) (at ? (v[at[e]] += (number)) : (v[e] = (number)), e++)
     for (int h = 0; h < f->n_hessian; h++)
-        if (k->column[f->hessian_row[h]] >= 0 && k->column[f->hessian_column[h]] >= 0) v[e++] = k->hessian[h];
+        if (k->column[f->hessian_row[h]] >= 0 && k->column[f->hessian_column[h]] >= 0) PUT(k->hessian[h]);
     for (int i = 0; i < f->n; i++)
-        if (k->column[i] >= 0) v[e++] = k->diagonal[i];
+        if (k->column[i] >= 0) PUT(k->diagonal[i]);
     for (int r = 0; r < f->m; r++)
-        if (k->place[r] >= 0) v[e++] = k->kind[r] == EQUALITY ? -k->dual[r] : -(1.0 / k->slack[r] + k->dual[r]);
+        if (k->place[r] >= 0) PUT(k->kind[r] == EQUALITY ? -k->dual[r] : -(1.0 / k->slack[r] + k->dual[r]));
     for (int r = 0; r < f->m; r++) {
         int from = k->row_start[r], to = k->row_start[r + 1];
         if (k->kind[r] == FREE_ROW) continue;
         double w = k->kind[r] == EQUALITY ? 0.0 : 1.0 / (1.0 / k->slack[r] + k->dual[r]);
-        k->weight[r] = w;
+        k->weight[r] = w; /* for `solve_once`, too */
         for (int p = from; p < to; p++) {
             if (k->column[f->jacobian_column[p]] < 0) continue;
             if (k->place[r] >= 0) {
-                v[e++] = k->jacobian[p];
+                PUT(k->jacobian[p]);
                 continue;
             }
             double weighted = w * k->jacobian[p];
             for (int q = from; q <= p; q++)
-                if (k->column[f->jacobian_column[q]] >= 0) v[e++] = weighted * k->jacobian[q];
+                if (k->column[f->jacobian_column[q]] >= 0) PUT(weighted * k->jacobian[q]);
         }
     }
+#undef PUT
 }
 
 static int factor_once(Kkt *k) {
-    fill(k);
+    const int *at;
+    double *sums = gv_ldl_sums(k->factor, &at);
+    int status;
     k->factorisations++;
-    int status = gv_ldl_factor(k->factor, k->value, k->threshold);
+    if (sums) fill(k, sums, at), status = gv_ldl_factor_sums(k->factor, k->threshold);
+    else fill(k, k->value, NULL), status = gv_ldl_factor(k->factor, k->value, k->threshold);
     if (status < 0) return status;
     if (status == GV_SINGULAR) return SINGULAR_MATRIX;
     return gv_ldl_negative(k->factor) == k->negative ? RIGHT : WRONG_INERTIA;
@@ -214,15 +220,22 @@ static double remainder_of(Kkt *k, const double *rx, const double *rs, const dou
     int n = f->n, m = f->m;
     double *ex = k->residual, *es = ex + n, *ey = es + m, largest = 0.0;
     for (int i = 0; i < n; i++) ex[i] = -k->diagonal[i] * dx[i];
-    for (int h = 0; h < f->n_hessian; h++) {
-        int i = f->hessian_row[h], j = f->hessian_column[h];
-        ex[i] -= k->hessian[h] * dx[j];
-        if (i != j) ex[j] -= k->hessian[h] * dx[i];
+    for (int i = 0, h = 0; i < n; i++) { /* a row at a time: its sum stays in a register */
+        double sum = 0.0, x = dx[i];
+        for (; h < k->hessian_end[i]; h++) {
+            int j = f->hessian_column[h];
+            sum += k->hessian[h] * dx[j];
+            if (i != j) ex[j] -= k->hessian[h] * x;
+        }
+        ex[i] -= sum;
     }
-    for (int r = 0; r < m; r++) ey[r] = ry[r] + ds[r] + k->dual[r] * dy[r];
-    for (int e = 0; e < f->n_jacobian; e++) {
-        int r = f->jacobian_row[e], i = f->jacobian_column[e];
-        ex[i] -= k->jacobian[e] * dy[r], ey[r] -= k->jacobian[e] * dx[i];
+    for (int r = 0; r < m; r++) {
+        double sum = 0.0, y = dy[r];
+        for (int e = k->row_start[r]; e < k->row_start[r + 1]; e++) {
+            int i = f->jacobian_column[e];
+            ex[i] -= k->jacobian[e] * y, sum += k->jacobian[e] * dx[i];
+        }
+        ey[r] = ry[r] + ds[r] + k->dual[r] * y - sum;
     }
     for (int i = 0; i < n; i++) ex[i] = k->fixed[i] ? 0.0 : ex[i] + rx[i], largest = larger(largest, fabs(ex[i]));
     for (int r = 0; r < m; r++) {
@@ -233,18 +246,17 @@ static double remainder_of(Kkt *k, const double *rx, const double *rs, const dou
     return largest;
 }
 
-static double largest_of(const double *a, int count, double most) {
-    for (int i = 0; i < count; i++) most = fabs(a[i]) > most ? fabs(a[i]) : most;
-    return most;
+static double size_of(const Kkt *k, const double *x, const double *s, const double *y) {
+    return larger(largest_of(x, k->f->n), larger(largest_of(s, k->f->m), largest_of(y, k->f->m)));
 }
 
 static void solve_refined(Kkt *k, const double *rx, const double *rs, const double *ry, double *dx, double *ds, double *dy) {
     int n = k->f->n, m = k->f->m;
-    double right = largest_of(ry, m, largest_of(rs, m, largest_of(rx, n, 1e-300))), before = INFINITY;
+    double right = larger(size_of(k, rx, rs, ry), 1e-300), before = INFINITY;
     double *cx = k->correction, *cs = cx + n, *cy = cs + m, *bx = k->best, *bs = bx + n, *by = bs + m;
     solve_once(k, rx, rs, ry, dx, ds, dy);
     for (int step = 0;; step++) {
-        double left = largest_of(dy, m, largest_of(ds, m, largest_of(dx, n, 0.0)));
+        double left = size_of(k, dx, ds, dy);
         double ratio = remainder_of(k, rx, rs, ry, dx, ds, dy) / (right + smaller(left, 1e6 * right));
         if (!(ratio < before)) { /* no better: the one before it */
             if (step == 0) break;

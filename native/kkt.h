@@ -15,7 +15,7 @@ typedef struct {
     const unsigned char *fixed;
     const int *kind;
     int order, entries, positive, negative;
-    int *row_start, *column, *place;
+    int *row_start, *hessian_end, *column, *place;
     unsigned char *stays; /* rows that were too heavy to be eliminated */
     Arena memory;         /* of what goes with the places */
     double *value, *weight, *rhs, *residual, *correction, *best;

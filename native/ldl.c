@@ -167,15 +167,35 @@ static int work_off(gv_ldl *f, int s, const int *child, int64_t *top, int64_t *i
     return GV_OK;
 }
 
-int gv_ldl_factor(gv_ldl *f, const double *value, double threshold) {
-    double largest = 0.0, sum = 0.0;
-    for (int e = 0; e < f->count; e++) sum += 0.0 * value[e];
-    if (sum != 0.0) return GV_NOT_FINITE; /* 0·∞ and 0·NaN are NaN */
-    int status = analyse_once(f, value), waiting = 0;
-    if (status) return status;
+static int all_finite(const double *value, int count) { /* 0·∞ and 0·NaN are NaN */
+    double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+    int e = 0;
+    for (; e + 3 < count; e += 4) s0 += 0.0 * value[e], s1 += 0.0 * value[e + 1], s2 += 0.0 * value[e + 2], s3 += 0.0 * value[e + 3];
+    for (; e < count; e++) s0 += 0.0 * value[e];
+    return s0 + s1 + s2 + s3 == 0.0;
+}
+
+double *gv_ldl_sums(gv_ldl *f, const int **at) {
+    if (!f->analysed) return NULL;
     memset(f->added, 0, (size_t)f->a.slots * sizeof(double));
-    for (int e = 0; e < f->count; e++) f->added[f->a.slot[e]] += value[e];
-    for (int k = 0; k < f->a.slots; k++) largest = fabs(f->added[k]) > largest ? fabs(f->added[k]) : largest;
+    *at = f->a.slot;
+    return f->added;
+}
+
+int gv_ldl_factor(gv_ldl *f, const double *value, double threshold) {
+    if (!all_finite(value, f->count)) return GV_NOT_FINITE;
+    int status = analyse_once(f, value);
+    if (status) return status;
+    const int *at;
+    double *sums = gv_ldl_sums(f, &at);
+    for (int e = 0; e < f->count; e++) sums[at[e]] += value[e];
+    return gv_ldl_factor_sums(f, threshold);
+}
+
+int gv_ldl_factor_sums(gv_ldl *f, double threshold) {
+    int status = GV_OK, waiting = 0;
+    if (!all_finite(f->added, f->a.slots)) return GV_NOT_FINITE;
+    double largest = largest_of(f->added, f->a.slots);
     int *open = malloc(((size_t)f->a.fronts + 1) * sizeof(int)); /* fronts whose parent is still to come, as a stack */
     int64_t top = 0, ids = 0;
     if (!open) return GV_NO_MEMORY;
@@ -211,15 +231,14 @@ void gv_ldl_solve(gv_ldl *f, double *b) {
 
 /* residual := b − A·x; returns its largest entry. */
 static double residual(gv_ldl *f, const double *value, const double *b, const double *x) {
-    double *r = f->residual, largest = 0.0;
+    double *r = f->residual;
     for (int i = 0; i < f->n; i++) r[i] = b[i];
     for (int e = 0; e < f->count; e++) {
         int i = f->row[e], j = f->column[e];
         r[i] -= value[e] * x[j];
         if (i != j) r[j] -= value[e] * x[i];
     }
-    for (int i = 0; i < f->n; i++) largest = larger(largest, fabs(r[i]));
-    return largest;
+    return largest_of(r, f->n);
 }
 
 double gv_ldl_refine(gv_ldl *f, const double *value, const double *b, double *x, int steps) {

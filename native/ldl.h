@@ -25,6 +25,11 @@ GRIDVEIL_EXPORT void gv_ldl_free(gv_ldl *f);
 /* Factorise. A pivot is taken if it is at least `threshold` (0 to 0.5) of what stands in its column. */
 GRIDVEIL_EXPORT int gv_ldl_factor(gv_ldl *f, const double *value, double threshold);
 
+/* The same in two steps, once the pattern is analysed (before, NULL): the zeroed sums to add entries to, entry e at
+ * `(*at)[e]`, and their factorisation. */
+GRIDVEIL_EXPORT double *gv_ldl_sums(gv_ldl *f, const int **at);
+GRIDVEIL_EXPORT int gv_ldl_factor_sums(gv_ldl *f, double threshold);
+
 /* Solve in place; of a singular matrix the parts along zero pivots are zero. */
 GRIDVEIL_EXPORT void gv_ldl_solve(gv_ldl *f, double *b);
 

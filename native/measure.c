@@ -9,12 +9,6 @@ double seconds_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-double most(const double *a, int count) {
-    double size = 0.0;
-    for (int i = 0; i < count; i++) size = fabs(a[i]) > size ? fabs(a[i]) : size;
-    return size;
-}
-
 /* Objective and rows at the x of w; 1 where all are finite, 0 where not, -1 to stop. */
 int values(Ipm *s, const double *w, double *f, double *g) {
     double sum = 0.0, begun = seconds_now();
@@ -53,10 +47,6 @@ void follow(const Ipm *s, double *w, const double *g) {
         if (s->kind[r] == FREE_ROW) w[s->n + r] = g[r];
 }
 
-double row_residual(const Ipm *s, const double *w, const double *g, const double *p, const double *q, int r) {
-    return g[r] - w[s->n + r] - (p ? p[r] - q[r] : 0.0);
-}
-
 double violation_1(const Ipm *s, const double *w, const double *g, const double *p, const double *q) {
     double sum = 0.0;
     for (int r = 0; r < s->m; r++) sum += fabs(row_residual(s, w, g, p, q, r));
@@ -69,29 +59,38 @@ double violation_unscaled(const Ipm *s) {
     return size;
 }
 
-double above(const Ipm *s, const double *w, int i) { return larger(w[i] - s->l[i], EPS * larger(1.0, fabs(s->l[i]))); }
-double below(const Ipm *s, const double *w, int i) { return larger(s->u[i] - w[i], EPS * larger(1.0, fabs(s->u[i]))); }
+/* A sum of logarithms is that of products, as long as these are numbers. */
+typedef struct {
+    double sum, product;
+} Logs;
+
+static inline void add_log(Logs *logs, double value) {
+    logs->product *= value;
+    if (logs->product > 1e-100 && logs->product < 1e100) return;
+    logs->sum += log(logs->product), logs->product = 1.0;
+}
 
 /* φ_μ (4), with a little weight on variables that have but one bound; the objective is the phase's. */
 double barrier(const Ipm *s, const Phase *ph, const double *w, double f, const double *p, const double *q) {
-    double logs = 0.0, damped = 0.0;
+    Logs logs = {0.0, 1.0};
+    double damped = 0.0;
     for (int k = 0; k < s->bounds_lower; k++) {
         int i = s->lower[k];
-        logs += log(above(s, w, i));
+        add_log(&logs, above(s, w, i));
         if (s->damping[i] > 0) damped += w[i] - s->l[i];
     }
     for (int k = 0; k < s->bounds_upper; k++) {
         int i = s->upper[k];
-        logs += log(below(s, w, i));
+        add_log(&logs, below(s, w, i));
         if (s->damping[i] < 0) damped += s->u[i] - w[i];
     }
     if (ph->elastic) {
         f = 0.0;
         for (int i = 0; i < s->n; i++) f += 0.5 * ph->eta * ph->weight[i] * (w[i] - ph->origin[i]) * (w[i] - ph->origin[i]);
         for (int r = 0; r < s->m; r++)
-            if (s->kind[r] != FREE_ROW) f += RHO * (p[r] + q[r]), logs += log(p[r]) + log(q[r]);
+            if (s->kind[r] != FREE_ROW) f += RHO * (p[r] + q[r]), add_log(&logs, p[r]), add_log(&logs, q[r]);
     }
-    return f - ph->mu * logs + KAPPA_D * ph->mu * damped;
+    return f - ph->mu * (logs.sum + log(logs.product)) + KAPPA_D * ph->mu * damped;
 }
 
 /* The error of the optimality conditions (5); `*complementarity` is what is added to it by μ. Needs s->jty. */

@@ -60,18 +60,22 @@ typedef struct {
     int found, grows, corrected;
 } Search;
 
+static inline double row_residual(const Ipm *s, const double *w, const double *g, const double *p, const double *q, int r) {
+    return g[r] - w[s->n + r] - (p ? p[r] - q[r] : 0.0);
+}
+
+/* How far w is from its bounds, and never less than rounding. */
+static inline double above(const Ipm *s, const double *w, int i) { return larger(w[i] - s->l[i], EPS * larger(1.0, fabs(s->l[i]))); }
+static inline double below(const Ipm *s, const double *w, int i) { return larger(s->u[i] - w[i], EPS * larger(1.0, fabs(s->u[i]))); }
+
 /* measure.c */
 double seconds_now(void);
-double most(const double *a, int count);
 int values(Ipm *s, const double *w, double *f, double *g);
 int derivatives(Ipm *s);
 int lagrangian_hessian(Ipm *s, const Phase *ph);
 void follow(const Ipm *s, double *w, const double *g);
-double row_residual(const Ipm *s, const double *w, const double *g, const double *p, const double *q, int r);
 double violation_1(const Ipm *s, const double *w, const double *g, const double *p, const double *q);
 double violation_unscaled(const Ipm *s);
-double above(const Ipm *s, const double *w, int i);
-double below(const Ipm *s, const double *w, int i);
 double barrier(const Ipm *s, const Phase *ph, const double *w, double f, const double *p, const double *q);
 double error_of(const Ipm *s, const Phase *ph, double mu, double *dual_unscaled);
 int filter_add(Filter *f, double theta, double phi);

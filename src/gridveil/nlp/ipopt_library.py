@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gridveil.errors import SolveError
+from gridveil.nlp.memory import keep_memory
 
 EVAL_F = CFUNCTYPE(c_int, c_int, c_void_p, c_int, c_void_p, c_void_p)
 EVAL_GRAD_F = CFUNCTYPE(c_int, c_int, c_void_p, c_int, c_void_p, c_void_p)
@@ -30,8 +31,6 @@ _BITS = {
     "spral": 0x100, "wsmp": 0x200, "mumps": 0x400,
 }  # fmt: skip
 _SUFFIX = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""glibc's names for what `mallopt` sets (malloc.h)."""
 
 
 @lru_cache(maxsize=4)
@@ -62,7 +61,7 @@ def load(path: Path) -> Any:
         library.CreateIpoptProblem.restype = c_void_p
     except (OSError, AttributeError) as error:
         raise SolveError("bad_option", f"{path} is not a usable Ipopt library: {error}") from error
-    _keep_memory()
+    keep_memory()
     library.CreateIpoptProblem.argtypes = [
         c_int, c_void_p, c_void_p, c_int, c_void_p, c_void_p, c_int, c_int, c_int,
         EVAL_F, EVAL_G, EVAL_GRAD_F, EVAL_JAC_G, EVAL_H,
@@ -124,13 +123,3 @@ def require_linear_solver(library: Any, name: str, hsl: str | None) -> None:
         raise SolveError(
             "bad_option", f"linear solver '{name}' is in a library of its own, which is not there ({error}); {advice}"
         ) from None
-
-
-def _keep_memory() -> None:
-    """Have glibc keep what is freed. MUMPS asks for the same memory again at every factorisation, and to get it anew
-    from the system each time takes a sixth of a solve (1,354 and 9,241 buses)."""
-    if sys.platform == "linux" and not any(name.startswith("MALLOC_") for name in os.environ):
-        set_option = getattr(ctypes.CDLL(None), "mallopt", None)
-        if set_option is not None:
-            set_option(_MMAP_THRESHOLD, 1 << 30)
-            set_option(_TRIM_THRESHOLD, 1 << 30)

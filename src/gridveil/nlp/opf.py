@@ -225,7 +225,7 @@ def _free_empty_rows(model: OpfModel, bounds: Bounds) -> IntArray:
     Such a row is the balance of a bus with no line, no generator and no shunt. It holds or it does not, whatever the
     solver does; left in, it would only spoil the solver's count of degrees of freedom.
     """
-    empty = np.setdiff1d(np.arange(model.problem.n_constraint), model.problem.jacobian_rows)
+    empty = np.flatnonzero(np.bincount(model.problem.jacobian_rows, minlength=model.problem.n_constraint) == 0)
     starved = empty[(bounds.row_lower[empty] > JUDGED) | (bounds.row_upper[empty] < -JUDGED)]
     bounds.row_lower[empty], bounds.row_upper[empty] = -np.inf, np.inf
     return starved

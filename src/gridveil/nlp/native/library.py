@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gridveil.errors import SolveError
+from gridveil.nlp.memory import keep_memory
 
 VERSION = 1
 """The interface that this package speaks: GRIDVEIL_KERNEL_VERSION of native/gridveil.h."""
@@ -70,6 +71,7 @@ def _find() -> _Found:
         return _Found(path, None, f"{path} cannot be used: {error}")
     if version != VERSION:
         return _Found(path, None, f"{path} has version {version}, and this GridVeil needs {VERSION}")
+    keep_memory()
     return _Found(path, library, None)
 
 
