@@ -3,8 +3,8 @@
     python benchmarks/kernel.py opf case118_ieee case1354_pegase ... [--turns 5]
     python benchmarks/kernel.py projection case118_ieee ... [--draws 5]     # those of releases at α = 0.1 and 0.3
     python benchmarks/kernel.py release case2869_pegase ... [--draws 3]     # certified, in AC-OPFs by Ipopt and MUMPS
-    python benchmarks/kernel.py cases --from 0 --to 4000 --out F [--only own]   # all of PGLib: costs, iterations, falls
-    python benchmarks/kernel.py table F...
+    python benchmarks/kernel.py cases --to 4000 --out F [--only own] [--folder D]   # PGLib's: costs, iterations, falls
+    python benchmarks/kernel.py table F...     # of one or more of these files
 
 `grid.physics` judges every point. Ipopt is what it was before: one start, MUMPS, functions in NumPy.
 """
@@ -147,8 +147,8 @@ def released(cases: list[str], draws: int) -> None:
         )
 
 
-def all_cases(low: int, high: int, out: Path, only: str | None) -> None:
-    """A row for every case of PGLib, typical, api and sad, with so many buses."""
+def all_cases(folder: Path, low: int, high: int, out: Path, only: str | None) -> None:
+    """A row for every case of a folder with so many buses: of PGLib typical, api and sad ones."""
     done = {json.loads(line)["case"] for line in out.read_text().splitlines()} if out.exists() else set()
 
     def buses(path: Path) -> int:
@@ -156,7 +156,7 @@ def all_cases(low: int, high: int, out: Path, only: str | None) -> None:
         return int(found[1]) if found else 0
 
     with out.open("a") as stream:
-        for path in sorted(PGLIB.rglob("*.m"), key=buses):
+        for path in sorted(folder.rglob("*.m"), key=buses):
             if low <= buses(path) < high and path.stem not in done:
                 network = gv.load(path)
                 model = opf_model(network.grid)
@@ -172,7 +172,11 @@ def all_cases(low: int, high: int, out: Path, only: str | None) -> None:
 
 
 def table(files: list[Path]) -> None:
-    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    merged: dict[str, dict[str, Any]] = {}
+    for line in (line for file in files for line in file.read_text().splitlines()):
+        row = json.loads(line)
+        merged.setdefault(row["case"], {}).update(row)
+    rows = [one for one in merged.values() if "own" in one]
     falls = [one["case"] for one in rows if one["own"]["status"] != "optimal"]
     print(f"{len(rows)} cases; our own ends other than optimal in {len(falls)}: {', '.join(falls) or 'none'}")
     both = [one for one in rows if "ipopt" in one and {one[by]["status"] for by in SOLVERS} == {"optimal"}]
@@ -198,6 +202,7 @@ def main() -> None:
     parser.add_argument("--to", dest="high", type=int, default=4000)
     parser.add_argument("--out", type=Path, default=Path("build/kernel.jsonl"))
     parser.add_argument("--only", choices=SOLVERS)
+    parser.add_argument("--folder", type=Path, default=PGLIB)
     given = parser.parse_args()
     if given.what == "opf":
         opf(given.names, given.turns)
@@ -206,7 +211,7 @@ def main() -> None:
     elif given.what == "release":
         released(given.names, given.draws)
     elif given.what == "cases":
-        all_cases(given.low, given.high, given.out, given.only)
+        all_cases(given.folder, given.low, given.high, given.out, given.only)
     else:
         table([Path(one) for one in given.names])
 
