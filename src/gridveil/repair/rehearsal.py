@@ -7,6 +7,7 @@ that cannot work is met by it, before anything depends on either.
 from __future__ import annotations
 
 import numpy as np
+import numpy.ma  # noqa: F401 - NumPy looks for it at its first `unique`, where a repair could not any more
 
 from gridveil.grid import Grid, LineKind, LineParameters
 from gridveil.grid.cost import CostCurves
@@ -18,7 +19,7 @@ from gridveil.nlp.solver import SolverOptions
 
 
 def rehearse() -> None:
-    """Solve it with a solver that is exact enough, or raise `SolveError`."""
+    """Solve it with every solver that a repair may go to, all exact enough, or raise `SolveError`."""
     kernel.load()  # or remember that it is absent: behind closed doors nobody could look
     require_recent(load(find_library(SolverOptions().library)))
     one, both = np.ones(1), np.ones(2)
@@ -32,4 +33,5 @@ def rehearse() -> None:
     cost = CostCurves(np.array([[0.0, 1.0, 0.1]]), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
     grid = Grid(100.0, buses, generators, lines, cost, CostCurves.zero(1))
     impedance = LineParameters.from_impedance(0.01 * one, 0.1 * one, 0.02 * one)
-    solve_opf(opf_model(grid), impedance).require()
+    for solver in {SolverOptions().solver, "ipopt"}:
+        solve_opf(opf_model(grid), impedance, options=SolverOptions(solver=solver)).require()
