@@ -64,7 +64,7 @@ static int restore(Ipm *s, Phase *ph) {
     static const double LARGE = 1e3;
     Arena before = s->memory;
     s->memory = (Arena){0};
-    Phase inner = {.elastic = 1, .eta = 0.0};
+    Phase inner = {.elastic = 1, .eta = 0.0, .f = ph->f};
     double *w_before = take(s, s->N);
     inner.y = take(s, s->m), inner.zl = take(s, s->N), inner.zu = take(s, s->N);
     inner.p = take(s, s->m), inner.q = take(s, s->m), inner.zp = take(s, s->m), inner.zq = take(s, s->m);
@@ -97,8 +97,8 @@ static int restore(Ipm *s, Phase *ph) {
         if (size > LARGE)
             for (int i = 0; i < s->N; i++) ph->zl[i] = ph->zl[i] > 0.0, ph->zu[i] = ph->zu[i] > 0.0;
         memset(ph->y, 0, (size_t)s->m * sizeof(double));
-        ph->f = s->trial_f;
     }
+    ph->f = inner.f;
     free(inner.filter.corner);
     gv_release(&s->memory);
     s->memory = before;
@@ -146,14 +146,20 @@ static int run(Ipm *s, Phase *ph, Phase *outer) {
         double told = ph->elastic ? largest_of(ph->p, s->m) : out->violation;
         if (s->opt->progress && s->opt->progress(s->opt->context, ph->elastic, out->iterations, ph->f / s->objective_scale, told)) return IPM_STOPPED;
         if (end) return end - 1;
+        if (ph->tiny_steps > 1) {
+            if (ph->mu <= smaller(s->opt->tolerance, 1e-4) / 11.0) return s->acceptable_in_a_row ? IPM_ACCEPTABLE : IPM_STUCK;
+            ph->mu = larger(smaller(s->opt->tolerance, 1e-4) / 11.0, smaller(0.2 * ph->mu, pow(ph->mu, 1.5)));
+            reset_filter(ph), ph->tiny_steps = 0;
+        }
         if (out->iterations >= s->opt->max_iterations) return IPM_ITERATIONS;
         if (s->opt->max_seconds > 0.0 && seconds_now() - s->started > s->opt->max_seconds) return IPM_TIME;
         lower_barrier(s, ph);
         remember(s, ph);
-        if (ph->theta_min < 0.0) ph->theta_min = 1e-4 * larger(1.0, ph->theta), ph->theta_max = 1e4 * larger(1.0, ph->theta);
+        int restore_first = s->opt->restored && !ph->elastic && out->restorations == 0;
+        if (ph->theta_min < 0.0 && !restore_first) ph->theta_min = 1e-4 * larger(1.0, ph->theta), ph->theta_max = 1e4 * larger(1.0, ph->theta);
         barrier_terms(s, ph);
         Search found = {0};
-        if (!(s->opt->restored && !ph->elastic && out->restorations == 0)) {
+        if (!restore_first) {
             if ((status = lagrangian_hessian(s, ph)) <= 0) return status < 0 ? IPM_STOPPED : IPM_NOT_FINITE;
             status = factorise(s, ph);
             if (status && status != IPM_STUCK) return status;
@@ -178,17 +184,11 @@ static int run(Ipm *s, Phase *ph, Phase *outer) {
         stubborn = 0;
         if (found.grows && grow_filter(ph)) return IPM_NO_MEMORY;
         take_step(s, ph, &found);
-        if (ph->tiny_steps > 1) {
-            if (ph->mu <= smaller(s->opt->tolerance, 1e-4) / 11.0) return s->acceptable_in_a_row ? IPM_ACCEPTABLE : IPM_STUCK;
-            ph->mu = larger(smaller(s->opt->tolerance, 1e-4) / 11.0, smaller(0.2 * ph->mu, pow(ph->mu, 1.5)));
-            reset_filter(ph), ph->tiny_steps = 0;
-        }
         if (outer) {
             double theta = violation_1(s, s->w, s->g, NULL, NULL), phi = barrier(s, outer, s->w, ph->f, NULL, NULL);
             int better = theta <= 0.9 * outer->theta || (s->opt->restored && s->out->restorations == 1 && theta <= s->opt->violation);
             int enough = theta <= (1.0 - 1e-5) * outer->theta || phi <= outer->phi - 1e-8 * outer->theta;
             if (better && enough && filter_allows(&outer->filter, theta, phi)) {
-                out->iterations++;
                 return 0;
             }
         }
@@ -232,7 +232,7 @@ static int set_bounds(Ipm *s, const double *xl, const double *xu, const double *
         if (!isinf(u)) s->upper[s->bounds_upper++] = i, s->u[i] += smaller(s->opt->violation * scale, RELAXED * larger(1.0, fabs(u)));
         s->damping[i] = !isinf(l) && isinf(u) ? 1.0 : isinf(l) && !isinf(u) ? -1.0 : 0.0;
     }
-    return equalities > free ? IPM_BAD_PROBLEM : 0;
+    return free && equalities > free ? IPM_BAD_PROBLEM : 0;
 }
 
 /* So that no gradient at the start is larger than 100. */

@@ -104,7 +104,7 @@ int line_search(Ipm *s, Phase *ph, Search *found) {
         if (a == longest && t.usable && t.theta >= ph->theta && !ph->elastic && s->m) {
             if ((status = correct(s, ph, longest, slope, &t, found)) || found->found) return status;
         }
-        if (0.5 * a < least) return 0;
+        if (0.5 * a < larger(least, 1e-16)) return 0;
     }
 }
 

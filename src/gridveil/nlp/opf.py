@@ -211,6 +211,15 @@ def solve_opf(
     return _combined(model, solutions, len(verdicts), starved)
 
 
+def steepest_at_start(model: OpfModel, lines: LineParameters) -> float:
+    """The largest entry of the objective's gradient where a solve begins: by it solvers choose their units."""
+    evaluator = model.problem.evaluator({"lines": line_numbers(model.grid, lines)})
+    evaluator.move(_starts(model)[0].x)
+    gradient = np.empty(model.problem.n_variable)
+    evaluator.objective_gradient(gradient)
+    return float(np.abs(gradient).max(initial=0.0))
+
+
 def _bounds(model: OpfModel, demand: Demand) -> Bounds:
     n, m = model.problem.n_variable, model.problem.n_constraint
     bounds = Bounds(np.full(n, -np.inf), np.full(n, np.inf), np.full(m, -np.inf), np.full(m, np.inf))

@@ -16,7 +16,7 @@ from gridveil.repair.bounds import WIDE, WIDENING, Box, likely_widening, paramet
 from gridveil.repair.cost_slopes import cuts
 from gridveil.repair.cost_steps import Tried, steer, tried
 from gridveil.repair.judge import EQUAL
-from gridveil.repair.level import scaled, scaled_optimum
+from gridveil.repair.level import same_to_a_solver, scaled, scaled_optimum
 from gridveil.repair.projection import Aim, Cut, Effort, Points, project, projection, starts
 from gridveil.repair.promise import Promise, Verdict
 from gridveil.repair.search import search
@@ -79,7 +79,7 @@ class Bench:
         if solved:
             self.as_it_is = before
             self.left.append((self.trial.box, before))
-        return self._projected_near(aimed)
+        return None if self._levels_first else self._projected_near(aimed)
 
     def farther(self) -> Repair | None:
         """After that: farther inside the limits, where no user would find the dispatch of what is there; or steered
@@ -107,6 +107,8 @@ class Bench:
         there = Tried(network, [scaled_optimum(one, level) for one in found.optima])
         if not self.promise.kept(there.optima):
             return None
+        if same_to_a_solver(self.trial.model, found.network, level):
+            return self._result(there, "projected")
         # costs of another size lead a solver other ways: what a user would find has to be the same
         again = solve_all(opf_model(network.grid), network, in_world(self.grid, network.grid, self.promise.demands))
         return self._result(there, "projected") if self.promise.kept(again) else None
@@ -255,6 +257,12 @@ class Bench:
         return None
 
     @property
+    def _levels_first(self) -> bool:
+        """Large networks whose costs were drawn: three of four projections at the wanted cost are in vain there, which
+        takes up to four AC-OPFs, and one factor on all costs brings the nearest network to any cost."""
+        return self.noisy.costs and self.grid.n_bus >= LARGE and isfinite(self.promise.fidelity.beta)
+
+    @property
     def grid(self) -> Grid:
         """The network but for its lines."""
         return self.trial.model.grid
@@ -262,7 +270,7 @@ class Bench:
     @property
     def _others(self) -> Points | None:
         """Operating points of the other network: if they are known, or for a large one, which they help most."""
-        if self.grid.n_bus < LARGE and not self.other.known(self.promise.demands):
+        if (self.grid.n_bus < LARGE or self._levels_first) and not self.other.known(self.promise.demands):
             return None
         optima = self.other.optima(self.promise.demands)
         return [one.point for one in optima] if self.promise.solved(optima) else None

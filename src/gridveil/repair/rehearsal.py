@@ -7,7 +7,7 @@ that cannot work is met by it, before anything depends on either.
 from __future__ import annotations
 
 import numpy as np
-import numpy.ma  # noqa: F401 - NumPy looks for it at its first `unique`, where a repair could not any more
+import numpy.ma  # NumPy looks for it at its first `unique`, where a repair could not any more
 
 from gridveil.grid import Grid, LineKind, LineParameters
 from gridveil.grid.cost import CostCurves
