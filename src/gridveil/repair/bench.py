@@ -20,7 +20,7 @@ from gridveil.repair.level import same_to_a_solver, scaled, scaled_optimum
 from gridveil.repair.projection import Aim, Cut, Effort, Points, project, projection, starts
 from gridveil.repair.promise import Promise, Verdict
 from gridveil.repair.search import search
-from gridveil.repair.trial import LARGE, Nearest, Trial, in_world, rounded, solve_all, thorough
+from gridveil.repair.trial import LARGE, Nearest, Trial, in_world, rounded, seen_again, solve_all, thorough
 from gridveil.wall.draw import NoisyLines, Repair
 
 MOST_ROUNDS = 2
@@ -294,8 +294,10 @@ class Bench:
     def _factor(self, widening: float) -> float:
         return self.promise.fidelity.bound_factor * widening
 
-    def _result(self, found: Tried, path: str, made: int = 0) -> Repair:
-        """With the first box that has it."""
+    def _result(self, found: Tried, path: str, made: int = 0) -> Repair | None:
+        """With the first box that has it; none if it is lost to whoever looks for it again."""
+        if not self.promise.kept(seen_again(self.grid, found.network, self.promise.demands, found.optima)):
+            return None
         widening = next((one for one in WIDENING if self._inside(found.network, one)), WIDENING[-1])
         if not isfinite(self.promise.fidelity.beta):
             self.trial.nearest[self._key] = Nearest(widening, found.network, found.optima)

@@ -13,7 +13,7 @@ import numpy as np
 
 from gridveil.arrays import FloatArray
 from gridveil.grid import Grid, LineParameters, Network
-from gridveil.nlp.opf import OpfModel, Solution, opf_model, solve_opf
+from gridveil.nlp.opf import Near, OpfModel, Solution, opf_model, solve_opf
 from gridveil.nlp.power_flow import Demand
 from gridveil.nlp.solver import Patience, SolverOptions, Status
 from gridveil.repair.bounds import Box, parameter_box
@@ -129,6 +129,21 @@ def solve_all(
         if optima[-1].status is not Status.OPTIMAL:
             break
     return optima
+
+
+def seen_again(
+    base: Grid, network: Network, demands: Sequence[Demand], optima: Sequence[Solution]
+) -> Sequence[Solution]:
+    """The optima as whoever begins at them finds them, a certificate above all.
+
+    They are looked for where a solver has come no nearer than its looser tolerance: at alpha = 1 there are networks so
+    bent that such an optimum cannot be found a second time.
+    """
+    if all(one.detail == "solved" for one in optima):
+        return optima
+    model, once = opf_model(network.grid), SolverOptions(max_iterations=50, starts=1)
+    pairs = zip(in_world(base, network.grid, demands), optima, strict=True)
+    return [solve_opf(model, network.lines, demand, once, near=Near(one.point, one.end)) for demand, one in pairs]
 
 
 def in_world(base: Grid, grid: Grid, demands: Sequence[Demand]) -> list[Demand]:
