@@ -1,6 +1,6 @@
 """Joint releases by the hundred: certified, what they cost, what they hide from an attacker, and what a user loses.
 
-    python benchmarks/joint.py run results.jsonl --set certified --draws 50 [--part 0/2]    # resumable
+    python benchmarks/joint.py run results.jsonl --set certified --draws 50 [--part 0/2] [--first K]    # resumable
     python benchmarks/joint.py run results.jsonl --set frontier --draws 50
     python benchmarks/joint.py run results.jsonl --set ratings --draws 50
     python benchmarks/joint.py run results.jsonl --set large --draws 50
@@ -116,9 +116,9 @@ def one(setting: Setting, draw: int) -> dict[str, Any]:
     return {"key": [*setting, draw], **measured(network, setting.plan, seed, readers=readers, reactances=guessed)}
 
 
-def run(file: Path, which: str, draws: int, part: tuple[int, int]) -> None:
+def run(file: Path, which: str, draws: range, part: tuple[int, int]) -> None:
     done = {tuple(json.loads(line)["key"]) for line in file.read_text().splitlines()} if file.exists() else set()
-    todo = [(setting, draw) for draw in range(draws) for setting in SETS[which]]
+    todo = [(setting, draw) for draw in draws for setting in SETS[which]]
     with file.open("a") as stream:
         for setting, draw in todo[part[0] :: part[1]]:
             if (*setting, draw) not in done:
@@ -175,13 +175,14 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--set", dest="which", choices=tuple(SETS), default="certified")
     parser.add_argument("--draws", type=int, default=50)
+    parser.add_argument("--first", type=int, default=0, help="the draw to begin with")
     parser.add_argument("--part", default="0/1")
     given = parser.parse_args()
     if given.what == "table":
         table(given.files)
         return
     number, count = map(int, given.part.split("/"))
-    run(given.files[0], given.which, given.draws, (number, count))
+    run(given.files[0], given.which, range(given.first, given.draws), (number, count))
 
 
 if __name__ == "__main__":
