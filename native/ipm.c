@@ -107,6 +107,25 @@ static int restore(Ipm *s, Phase *ph) {
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------- */
 
+/* Copy a point and its multipliers to or from where the last acceptable one is kept. */
+static void copy_point(Ipm *s, Phase *ph, int back) {
+    double *part[] = {s->w, ph->zl, ph->zu, ph->y}, *kept = s->kept;
+    for (int k = 0; k < 4; k++) {
+        size_t count = (size_t)(k < 3 ? s->N : s->m);
+        memcpy(back ? part[k] : kept, back ? kept : part[k], count * sizeof(double));
+        kept += count;
+    }
+    if (back) ph->f = s->kept_f;
+    else s->kept_f = ph->f;
+}
+
+/* Where nothing helps any more: rounding may have led away from a point that was good enough. */
+static int give_up(Ipm *s, Phase *ph) {
+    if (isnan(s->kept_f)) return IPM_STUCK;
+    copy_point(s, ph, 1);
+    return IPM_ACCEPTABLE;
+}
+
 /* Whether to end: 0 no, else 1 + status. Counts how often in a row the looser tolerance holds. */
 static int finished(Ipm *s, Phase *ph, double error, double dual) {
     const ipm_options *o = s->opt;
@@ -116,6 +135,7 @@ static int finished(Ipm *s, Phase *ph, double error, double dual) {
     if (ph->elastic) return error > o->tolerance ? 0 : 1 + (violated > o->violation ? IPM_INFEASIBLE : IPM_STUCK);
     if (error <= o->tolerance && violated <= o->violation && dual <= 1.0) return 1 + IPM_OPTIMAL;
     s->acceptable_in_a_row = error <= o->acceptable && violated <= o->violation ? s->acceptable_in_a_row + 1 : 0;
+    if (s->acceptable_in_a_row) copy_point(s, ph, 0);
     return s->acceptable_in_a_row >= 10 ? 1 + IPM_ACCEPTABLE : 0;
 }
 
@@ -147,7 +167,7 @@ static int run(Ipm *s, Phase *ph, Phase *outer) {
         if (s->opt->progress && s->opt->progress(s->opt->context, ph->elastic, out->iterations, ph->f / s->objective_scale, told)) return IPM_STOPPED;
         if (end) return end - 1;
         if (ph->tiny_steps > 1) {
-            if (ph->mu <= smaller(s->opt->tolerance, 1e-4) / 11.0) return s->acceptable_in_a_row ? IPM_ACCEPTABLE : IPM_STUCK;
+            if (ph->mu <= smaller(s->opt->tolerance, 1e-4) / 11.0) return ph->elastic ? IPM_STUCK : give_up(s, ph);
             ph->mu = larger(smaller(s->opt->tolerance, 1e-4) / 11.0, smaller(0.2 * ph->mu, pow(ph->mu, 1.5)));
             reset_filter(ph), ph->tiny_steps = 0;
         }
@@ -175,7 +195,7 @@ static int run(Ipm *s, Phase *ph, Phase *outer) {
                 set_elastic(s, ph), reset_filter(ph);
                 continue;
             }
-            if (s->acceptable_in_a_row) return IPM_ACCEPTABLE;
+            if (!isnan(s->kept_f)) return give_up(s, ph);
             if (violation_unscaled(s) <= s->opt->tolerance && out->restorations > 20) return IPM_STUCK;
             if (grow_filter(ph)) return IPM_NO_MEMORY;
             if ((status = restore(s, ph))) return status;
@@ -210,6 +230,7 @@ static int allocate(Ipm *s) {
     s->kind = gv_take(&s->memory, (size_t)m, sizeof(int));
     s->lower = gv_take(&s->memory, (size_t)N, sizeof(int)), s->upper = gv_take(&s->memory, (size_t)N, sizeof(int));
     s->fixed = gv_take(&s->memory, (size_t)N, 1);
+    s->kept = take(s, 3 * N + m), s->kept_f = NAN;
     return s->memory.failed ? IPM_NO_MEMORY : 0;
 }
 

@@ -52,6 +52,7 @@ typedef struct {
     double *sigma, *slope, *diagonal, *dw, *dy, *dzl, *dzu, *dp, *dq, *dzp, *dzq, *rx, *ry, *soft, *dw2, *dy2, *dzl2, *dzu2, *ry2;
     double started;
     int acceptable_in_a_row;
+    double *kept, kept_f; /* w, y, zl, zu of the last point within the looser tolerance; no f if there is none */
 } Ipm;
 
 /* How far a search went: the length of the step and that of the multipliers of bounds. */
