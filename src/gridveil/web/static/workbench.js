@@ -32,6 +32,14 @@
     form.addEventListener("input", () => { moved = true; if (!asking) ask(); });
   }
 
+  // ---- a slider that uncovers one of two maps; what is loaded later has it too ----
+  document.documentElement.classList.add("scripted");
+  document.addEventListener("input", ({ target }) => {
+    if (!target.dataset.wipes) return;
+    document.getElementById(target.dataset.wipes).style.setProperty("--at", `${target.value}%`);
+    target.setAttribute("aria-valuetext", `${target.value} % original, ${100 - target.value} % release`);
+  });
+
   // ---- parts that change while a job runs ----
   for (const place of $("[data-live]")) {
     let before = "";
