@@ -76,7 +76,7 @@
         });
         const told = await answer.json();
         if (!answer.ok) { said.textContent = told.error; return; }
-        after.elements.file.value = told.id;
+        after.elements.file.append(new Option(file.name, told.id, true, true)); // the list was made before it came
         after.submit();
       } catch { said.textContent = "It could not be sent; is the command of the workbench still running?"; }
     };
