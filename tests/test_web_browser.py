@@ -11,6 +11,7 @@ from time import monotonic
 import pytest
 
 from gridveil import cases
+from gridveil.check.verdict import Signed
 from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.signature import create_key
 from gridveil.report.verification import verify
@@ -117,9 +118,7 @@ def test_from_a_file_to_a_signed_bundle_by_keys_alone(root: Path, server: Browse
     assert Ledger.read(ledger).accounts(Ledger.read(ledger).history().current[0]).largest <= 1.0
     bundle = next((root / "desk" / "workbench" / "releases").glob("*.zip"))
     verdict = verify(bundle, publisher=root / "desk" / "ours.key.pub")
-    assert (
-        verdict.passed and verdict.signature.name == "VALID" if hasattr(verdict.signature, "name") else verdict.passed
-    )
+    assert verdict.passed and verdict.private and verdict.signature.state is Signed.NAMED
 
 
 def test_every_page_is_for_everybody_by_day_and_by_night(steward: Steward) -> None:
