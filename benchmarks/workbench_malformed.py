@@ -42,6 +42,8 @@ def tokens(served: Served) -> dict[str, str]:
     for page, action in FORMS.items():
         fields = dict(FIELD.findall(served.ask(page).text.partition("<main")[2]))
         found[action] = fields.get("form", "")
+    for page, action in (("/", "/upload"), ("/protect", "/protect/words")):
+        found[action] = served.ask(page).text.partition('data-token="')[2].partition('"')[0]
     return found
 
 
@@ -67,7 +69,7 @@ def one(rng: random.Random, served: Served, known: dict[str, str]) -> bytes:
     body = "&".join(f"{name}={quote(rng.choice(GARBAGE), safe='')}" for name in rng.sample(FIELDS, rng.randrange(1, 9)))
     if kind == 7:
         bytes_ = rng.randbytes(rng.randrange(0, 300))
-        given, named = (quote(rng.choice(GARBAGE)) for _ in range(2))
+        given, named = (quote(rng.choice((*GARBAGE, known))) for known in (known["/upload"], "x.m"))
         heads = [*kept, origin, f"X-Form: {given}", f"X-Name: {named}", f"Content-Length: {len(bytes_)}"]
         return _lines(f"POST {base}/upload?kind={rng.choice(('case', 'bundle', 'x'))} HTTP/1.1", heads) + bytes_
     token = known.get(action, "") if rng.random() < 0.7 else rng.choice(GARBAGE)
