@@ -147,6 +147,8 @@ def kills(folder: Path, count: int, seed: int, reach: float) -> None:
         f"{rounds.charged} draws charged for {rounds.pressed} confirmations; {len(bundles)} bundles, of which {good} "
         "verify"
     )
+    left = [path.name for path in (folder / "workbench" / "releases").iterdir() if path.suffix != ".zip"]
+    print(f"hidden files of killed commands were seen {rounds.unfinished} times, {len(left)} in the end")
     print(f"faults: {rounds.faults or 'none'}; on stderr: {_said(folder)}")
 
 

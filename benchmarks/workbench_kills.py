@@ -34,7 +34,7 @@ class Rounds:
         self.folder, self.rng, self.stack = folder, random.Random(seed), ExitStack()
         self.jobs = Jobs(folder / "workbench" / "jobs", folder)
         self.pressed, self.ended, self.faults = 0, Counter[str](), list[str]()
-        self.charged = 0
+        self.charged, self.unfinished = 0, 0
         Ledger.init(folder / "ledger.db", None)
         self.served = self._serve()
 
@@ -106,6 +106,9 @@ class Rounds:
     def _look(self, new: list[Job]) -> None:
         whole = 0
         for path in sorted((self.folder / "workbench" / "releases").iterdir()):
+            if path.name.startswith(".gridveil."):  # what a killed command was writing: the next one removes it
+                self.unfinished += 1
+                continue
             try:
                 assert path.suffix == ".zip", "not a bundle"
                 assert zipfile.ZipFile(path).testzip() is None and not read_bundle(path).faults

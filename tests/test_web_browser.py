@@ -178,7 +178,7 @@ def test_a_slider_uncovers_one_map_and_covers_the_other(steward: Steward) -> Non
     steward.page("/result")
     cut = "['before', 'after'].map((one) => getComputedStyle(document.querySelector(`.wipe .${one} svg`)).clipPath)"
     assert steward.run(cut) == ["inset(0px 50% 0px 0px)", "inset(0px 0px 0px 50%)"]
-    steward.tab_to("Move from the original")
+    steward.tab_to("Left of the line")
     for _ in range(5):
         steward.press("ArrowRight")
     assert (

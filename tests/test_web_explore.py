@@ -67,7 +67,7 @@ def test_how_far_it_is_follows_its_own_trials_and_clock(root: Path) -> None:
         assert "time is over" in browser.get("/explore/live").words
         (job.place / EXIT).write_text('{"code": 0}')
         said = browser.get("/explore/live").words
-        assert "Finished : 7 trials so far" in said and " left " not in said.partition("settings so far")[0]
+        assert "Finished : 7 trials Stand-in" in said and " left " not in said.partition("settings so far")[0]
         assert said.count("the public network case30") == 1 and "first table" not in said
 
 

@@ -137,9 +137,10 @@ def _live(ask: Ask) -> dict[str, Any]:
 def _passed(job: Job | None, found: Advice | None) -> str:
     """How far it is, by its own file of trials and its own clock: what the command says of it comes twice a minute."""
     many = 0 if found is None else sum(line.outcome.trials for line in found.lines)
-    trials = f"{many} {'trial' if many == 1 else 'trials'} so far"
+    trials = f"{many} {'trial' if many == 1 else 'trials'}"
     if job is None or not job.running:
         return trials if many else ""
+    trials += " so far"
     left = 60 * float(job.about["minutes"]) - (time() - job.begun)
     if left <= 0:
         return f"{trials}, time is over, it is about to end"
