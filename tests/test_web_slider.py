@@ -17,6 +17,7 @@ from gridveil.publish.preview import preview
 from gridveil.report.maps import small_map
 from gridveil.wall.protection import Group, Protection
 from gridveil.web import opened
+from gridveil.web.accounts import SHOWN, nearest
 from tests.workbench import workbench
 
 LINES, ALL = Protection({Group.LINES: 0.1}), Protection(dict.fromkeys(Group, 0.1))
@@ -88,6 +89,22 @@ def test_accounts_are_the_same_when_they_are_kept(tmp_path: Path) -> None:
             one.after.limit, again[0].after.limit
         )
     assert again[0].before.largest > 0
+
+
+def test_the_nearest_accounts_are_those_of_all(tmp_path: Path) -> None:
+    """By the names of elements, whatever the ledger calls them, and after what was spent before."""
+    ledger, sealed = Ledger.init(tmp_path / "a.db", 3.0), gv.seal("case14_ieee")
+    earlier, plan = Plan(0.5, 0.1, 0.01), Plan(1.0, 0.1, 0.01, protect="all")
+    known = assets(ledger, sealed.name, sealed.structure, None, earlier.protection)
+    ledger.charge(known, preview(sealed, earlier, None).charges[0])
+    for book in (None, ledger):
+        seen = preview(sealed, plan, book)
+        rows = nearest(sealed.structure, seen, book)
+        assert len(rows) == SHOWN and rows[0].after == seen.after.largest
+        assert [one.after for one in rows] == sorted(seen.after.spent.tolist(), reverse=True)[:SHOWN]
+        assert all(one.name.startswith("corridor ") for one in rows) and rows[0].name == "corridor 1–2"
+        assert {one.before for one in rows} == {0.0 if book is None else seen.before.largest}
+        assert {one.group for one in rows[:1]} == {"impedances and charging of lines"}
 
 
 @pytest.mark.parametrize(("full", "words"), [(57, "Dots are buses"), (40, "Dots are 40 groups of")])

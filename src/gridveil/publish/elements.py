@@ -33,7 +33,7 @@ def corridor_buses(structure: Structure, same_as: SameAs | None = None) -> list[
     return [(low, high) for low, high in renamed]
 
 
-KEPT = 4
+KEPT = 6
 """How many answers are kept of a structure: somebody moves a slider, and asks the same of it many times."""
 _kept: WeakKeyDictionary[Structure, dict[tuple[str, ...], Assets]] = WeakKeyDictionary()
 
