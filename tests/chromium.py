@@ -101,8 +101,16 @@ class Chromium:
 
     def open(self, page: Path) -> None:
         """Load a file and wait until it is there."""
+        self.go(page.absolute().as_uri())
+
+    def go(self, address: str) -> None:
+        """Load an address and wait until it is there."""
         self.events.clear()
-        self.ask("Page.navigate", url=page.absolute().as_uri())
+        self.ask("Page.navigate", url=address)
+        self.loaded()
+
+    def loaded(self) -> None:
+        """Wait until a page is there that was asked for since `events` was empty."""
         while not any(one["method"] == "Page.loadEventFired" for one in self.events):
             self.events.append(json.loads(self._message()))
 

@@ -168,6 +168,8 @@ def test_two_presses_at_once_are_one_release(root: Path, monkeypatch: pytest.Mon
     {**CHOSEN, "group-R": "1", "group-D": "1", "totals": "derived", "epsilon": "3"},
     {**CHOSEN, "group-L": "", "group-C": "1", "cost": "derived"},
     {**CHOSEN, "mechanism": "additive", "alpha": "0.1"},
+    {**CHOSEN, "group-R": "1", "group-D": "1", "alpha-R": "5", "alpha-L": "12.5", "alpha-C": "7", "epsilon": "3"},
+    {**CHOSEN, "alpha-L": "20"},
 ])  # fmt: skip
 def test_the_page_and_the_command_see_the_same(root: Path, form: dict[str, str]) -> None:
     """A release is begun with options; the page showed a plan. Both come to the same charge and the same words."""
@@ -186,7 +188,8 @@ def test_the_page_and_the_command_see_the_same(root: Path, form: dict[str, str])
     ({"alpha": "x"}, "α is not a number"), ({"epsilon": "nan"}, "ε is not a number"), ({"epsilon": "-1"}, "epsilon"),
     ({"beta": "100"}, "beta"), ({"alpha": "2000"}, "no protection but noise"), ({"group-L": ""}, "no group is named"),
     ({"mechanism": "magic"}, "no such mechanism"), ({"mechanism": "paper", "group-D": "1"}, "lines alone"),
-    ({"cost": "guessed"}, "no source"), ({"totals": "published"}, "no source"),
+    ({"cost": "guessed"}, "no source"), ({"group-R": "1", "alpha-R": "x"}, "α of ratings is not a number"),
+    ({"group-R": "1", "alpha-R": "-3"}, "alpha"), ({"group-R": "1", "alpha-R": "2000"}, "no protection but noise"), ({"totals": "published"}, "no source"),
 ])  # fmt: skip
 def test_settings_that_cannot_be_explain_themselves(root: Path, changed: dict[str, str], words: str) -> None:
     with workbench(root) as browser:

@@ -169,11 +169,14 @@ def _reason(wanted: Goals, best: Line | None, affordable: Sequence[Line], lines:
     weakest = min(best.margins, key=lambda name: best.margins[name])
     others = sum(line.score >= 1 for line in affordable)
     unseen = _unseen(wanted, best)
+    out = len(lines) - len(affordable)
+    others_out = f" ({out} beyond the budget, or never repaired)" if out else ""
     but = f"; {' and '.join(unseen)} could not be measured on the stand-in" if unseen else ""
     if best.score >= 1:
         return (
             f"it meets every goal{' that was measured' if unseen else ''} with a factor of {best.score:.2g} to spare, "
-            f"{SAYS[weakest]} being what it has least of; {others} of {len(affordable)} settings tried meet all{but}"
+            f"{SAYS[weakest]} being what it has least of; {others} of {len(lines)} settings tried meet "
+            f"all{others_out}{but}"
         )
     missed = [SAYS[name] for name, value in best.margins.items() if value < 1]
     return (

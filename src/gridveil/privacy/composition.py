@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from gridveil.arrays import FloatArray
+from gridveil.arrays import BoolArray, FloatArray
 
 USUAL_REACH = {"relative": 0.1, "conductance": 0.1, "surcharge": 0.0025, "total": 0.0025}
 """The α that a release has in each unit if nobody says otherwise."""
@@ -92,12 +93,33 @@ class Assets:
     groups: tuple[tuple[str, ...], ...] = ()
     way: str = ""
 
-    @property
+    @cached_property
     def rows(self) -> list[tuple[str, str]]:
         """Every account: an asset, and one group of its numbers."""
         groups = self.groups or ((WHOLE,),) * len(self.keys)
         pairs = zip(self.keys, groups, strict=True)
         return list(dict.fromkeys((key, group) for key, some in pairs for group in some))
+
+    @cached_property
+    def columns(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The keys and the groups of all accounts."""
+        return tuple(key for key, _ in self.rows), tuple(group for _, group in self.rows)
+
+    @cached_property
+    def members(self) -> dict[str, BoolArray]:
+        """Which accounts are of a group."""
+        groups = self.columns[1]
+        return {group: np.array([one == group for one in groups]) for group in dict.fromkeys(groups)}
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """How often the asset of each account stands in the network."""
+        return self.times(self.columns[0])
+
+    def times(self, keys: Sequence[str]) -> FloatArray:
+        """How often each of some assets stands in the network."""
+        many = Counter(self.keys)
+        return np.array([float(many[key]) for key in keys])
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,28 +171,28 @@ def accounts(
     What was `lost` counts for all of them. A limit is that of the assets of its network, or of all if it has none; the
     latest counts.
     """
-    rows = network.rows
-    keys, groups = tuple(key for key, _ in rows), tuple(group for _, group in rows)
-    own = {group: np.array([one == group for one in groups]) for group in dict.fromkeys(groups)}
+    (keys, groups), own = network.columns, network.members
     counts: dict[int, FloatArray] = {}
     found: list[tuple[FloatArray, Charge, str, float]] = []
     for assets, charge in charged:
         if id(assets) not in counts:
-            many = Counter(assets.keys)
-            counts[id(assets)] = np.array([float(many[key]) for key in keys])
+            counts[id(assets)] = network.counts if assets is network else assets.times(keys)
         for group, mask in own.items():
             alpha, times = charge.at(group, network.way), counts[id(assets)] * mask
             if alpha is not None and times.any():
                 found.append((times, charge, group, alpha))
     reach = _reaches(found)
     within = _within(found, reach)
-    spent = np.full(len(rows), sum((one.within(within) for one in lost), 0.0))
+    spent = np.full(len(keys), sum((one.within(within) for one in lost), 0.0))
     for times, charge, group, alpha in found:
         spent += times * (charge.loss * (reach[_measure(charge, group)] / alpha))
-    limit = np.full(len(rows), np.inf)
+    limit = np.full(len(keys), np.inf)
     for assets_or_all, most in limits:
-        held = set(keys if assets_or_all is None else assets_or_all.keys)
-        limit[np.array([key in held for key in keys], bool)] = most
+        if assets_or_all is None:
+            limit[:] = most
+        else:
+            held = set(assets_or_all.keys)
+            limit[np.array([key in held for key in keys], bool)] = most
     return Accounts(keys, groups, spent, limit, within)
 
 

@@ -82,6 +82,11 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.path.name})"
 
+    @property
+    def start(self) -> str:
+        """What tells the ledgers of one key from all others, and nothing of the key."""
+        return self._chain.start
+
     @staticmethod
     def open(path: Path | str | None = None) -> Ledger:
         """Open a ledger to spend; where there is neither a database nor a key, make both (`init`)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -32,11 +33,37 @@ def corridor_buses(structure: Structure, same_as: SameAs | None = None) -> list[
     return [(low, high) for low, high in renamed]
 
 
+KEPT = 6
+"""How many answers are kept of a structure: somebody moves a slider, and asks the same of it many times."""
+_kept: WeakKeyDictionary[Structure, dict[tuple[str, ...], Assets]] = WeakKeyDictionary()
+
+
 def assets(
-    ledger: Ledger, name: str, structure: Structure, same_as: SameAs | None = None, protection: Protection = EVERYTHING
+    ledger: Ledger | None,
+    name: str,
+    structure: Structure,
+    same_as: SameAs | None = None,
+    protection: Protection = EVERYTHING,
 ) -> Assets:
-    """A network in a ledger: every asset that a release protects, with the groups of it that are."""
+    """A network in a ledger, or in none: every asset that a release protects, with the groups of it that are."""
+    if same_as:
+        return _assets(ledger, name, structure, same_as, protection)
+    names_by = "" if ledger is None else ledger.start  # two ledgers of one key give the same names
+    wanted = (names_by, name, way(protection), *protection.groups)
+    known = _kept.get(structure, {})
+    found = known.get(wanted)
+    if found is None:
+        found = _assets(ledger, name, structure, None, protection)
+        _kept[structure] = dict([*known.items()][1 - KEPT :]) | {wanted: found}  # a new one: others may be reading
+    return found
+
+
+def _assets(
+    ledger: Ledger | None, name: str, structure: Structure, same_as: SameAs | None, protection: Protection
+) -> Assets:
     found = touched(structure, same_as, protection)
+    if ledger is None:
+        return Assets(name, found.names, found.groups, way(protection))
     return ledger.assets(name, found.names, found.groups, way(protection))
 
 

@@ -12,7 +12,7 @@ from gridveil.privacy.ledger import Ledger
 from gridveil.privacy.limit import DEFAULT_LIMIT
 from gridveil.privacy.refusal import refusal
 from gridveil.publish.describe import stays_public
-from gridveil.publish.elements import SameAs, assets, otherwise, touched, way
+from gridveil.publish.elements import SameAs, assets, otherwise, way
 from gridveil.publish.plan import Plan
 from gridveil.publish.record import spent_parts
 from gridveil.sealed.mechanisms import mechanism
@@ -68,12 +68,12 @@ def preview(network: Sealed, plan: Plan, ledger: Ledger | None, *, same_as: Same
     """What a release would come to in a ledger, or in a new one."""
     loss = plan.epsilon_lines if plan.joint else mechanism(plan.mechanism).loss(network, plan.epsilon_lines)
     due = charges(plan, loss)
+    found = assets(ledger, network.name, network.structure, same_as, plan.protection)
     if ledger is None:
-        found = Assets(network.name, *touched(network.structure, same_as, plan.protection), way(plan.protection))
         before, after = (accounts(found, [(found, one) for one in some], [(None, DEFAULT_LIMIT)]) for some in ([], due))
         namesake = None
     else:
-        found, history = assets(ledger, network.name, network.structure, same_as, plan.protection), ledger.history()
+        history = ledger.history()
         before, after = (history.accounts(found, some) for some in ([], due))
         namesake = history.namesake(found)
     public = stays_public(

@@ -19,9 +19,8 @@ from gridveil.report.comparison import before_after, histogram, middle_change
 from gridveil.report.maps.html import map_block
 from gridveil.report.maps.picture import picture_of
 from gridveil.report.page import check_file, render, save
-from gridveil.report.quantities import Numbers, protected_numbers
+from gridveil.report.quantities import Numbers, protected_pairs
 from gridveil.wall.protection import GROUP_WORDS, Group, Protection
-from gridveil.wall.tables import table
 
 if TYPE_CHECKING:
     from gridveil.check.leaks.groups import GroupReport
@@ -60,12 +59,8 @@ def internal_page(
     """The page as HTML text, the same for the same networks and report on one machine."""
     from markupsafe import Markup  # noqa: PLC0415 - comes with the templates, an extra
 
-    structure = table(released, protection)
-    pairs = zip(
-        protected_numbers(truth, protection, structure), protected_numbers(released, protection, structure), strict=True
-    )
     by_group: dict[Group, list[dict[str, Any]]] = {}
-    for before, after in pairs:
+    for before, after in protected_pairs(truth, released, protection):
         shown = _shown(before, after)
         figures = {name: Markup(shown[name]) for name in ("scatter", "histogram")}
         by_group.setdefault(before.quantity.group, []).append({**shown, **figures})

@@ -53,6 +53,13 @@ def protected_numbers(network: Network, protection: Protection, structure: Table
     return found
 
 
+def protected_pairs(truth: Network, released: Network, protection: Protection) -> list[tuple[Numbers, Numbers]]:
+    """Every protected quantity as it was and as it is; the release has the structure of both."""
+    structure = table(released, protection)
+    one, other = (protected_numbers(network, protection, structure) for network in (truth, released))
+    return list(zip(one, other, strict=True))
+
+
 def _name(grid: Grid, quantity: Quantity, member: int) -> str:
     number = grid.buses.number
     if quantity.group in (Group.LINES, Group.RATINGS):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from gridveil.grid import Buses, CostCurves, Generators, Grid, LineParameters, Lines, Network
@@ -21,12 +23,13 @@ ORDINARY = (0.02, 0.1, 0.05)
 
 def cost_of_changes(alpha: float) -> list[tuple[str, float]]:
     """(change, loss in units of ε) under `log` at α."""
-    before = _line(np.ones(3))
-    return [(words, distance(before, _line(np.array(factors)), alpha).total) for words, factors in CHANGES]
+    before = _line((1.0, 1.0, 1.0))
+    return [(words, distance(before, _line(factors), alpha).total) for words, factors in CHANGES]
 
 
-def _line(factors: np.ndarray) -> Network:
-    r, x, bc = (np.array([value]) for value in np.array(ORDINARY) * factors)
+@cache
+def _line(factors: tuple[float, float, float]) -> Network:
+    r, x, bc = (np.array([value]) for value in np.array(ORDINARY) * np.array(factors))
     one, two, none = np.ones(1), np.ones(2), np.zeros(0)
     grid = Grid(
         base_mva=100.0,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
+import numpy as np
+
 from gridveil.grid import Structure
 from gridveil.privacy.ledger import Ledger
-from gridveil.publish.elements import by_element
+from gridveil.publish.elements import assets
 from gridveil.publish.preview import Preview
 from gridveil.wall.protection import GROUP_WORDS, Group
 
@@ -31,18 +33,15 @@ class Row:
 
 def nearest(structure: Structure, seen: Preview, ledger: Ledger | None) -> list[Row]:
     """The accounts nearest to their limit after the release; a ledger keeps elements under keyed names."""
-    names = list(dict.fromkeys(one for some in by_element(structure).values() for one in some))
-    keys = names if ledger is None else ledger.assets("", names).keys
-    named = dict(zip(keys, names, strict=True))
-    before = dict(zip(zip(seen.before.keys, seen.before.groups, strict=True), seen.before.spent.tolist(), strict=True))
-    after, rows = seen.after, list[Row]()
-    accounts = zip(after.keys, after.groups, after.spent.tolist(), after.limit.tolist(), strict=True)
-    for key, group, spent, limit in accounts:
+    names, keys = (assets(one, "", structure).keys for one in (None, ledger))  # both in the order of elements
+    before, after = seen.before, seen.after  # of the same accounts, in one order
+    rows = list[Row]()
+    for i in np.lexsort((-after.spent, after.limit - after.spent))[:SHOWN].tolist():
+        group, most = after.groups[i], float(after.limit[i])
         words = GROUP_WORDS[Group(group)] if group in tuple(Group) else "all of it"
-        most = limit if isfinite(limit) else None
-        rows.append(Row(_said(named[key]), words, before.get((key, group), 0.0), spent, most))
-    rows.sort(key=lambda one: (one.left if one.left is not None else float("inf"), -one.after))
-    return rows[:SHOWN]
+        name = _said(names[keys.index(after.keys[i])])
+        rows.append(Row(name, words, float(before.spent[i]), float(after.spent[i]), most if isfinite(most) else None))
+    return rows
 
 
 def _said(name: str) -> str:

@@ -13,7 +13,8 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gridveil.report.maps.html import map_script, map_style
-from gridveil.web import choosing, exploring, opening, releasing, results
+from gridveil.report.maps.pair import pair_style
+from gridveil.web import choosing, comparing, exploring, opening, releasing, results
 from gridveil.web.asked import Handler, endpoint, failed
 from gridveil.web.desk import Desk
 from gridveil.web.files import NotHere
@@ -30,6 +31,7 @@ PAGES: dict[str, Handler] = {
     "/release/live": releasing.live,
     "/result": results.show,
     "/result/live": results.live,
+    "/result/dispatch/live": comparing.live,
     "/result/bundle": results.public,
     "/result/bundle.zip": results.download,
     "/result/report": results.report,
@@ -48,6 +50,7 @@ ACTIONS: dict[str, Handler] = {
     "/signoff": releasing.confirm,
     "/release/stop": releasing.stop,
     "/result/check": results.check,
+    "/result/dispatch": comparing.begin,
     "/review": results.verify,
 }
 """What is done, each by a form that a page made for it. A charge comes of one of them alone: /signoff."""
@@ -88,6 +91,7 @@ STATIC: dict[str, tuple[str, Callable[[], str]]] = {
     "workbench.css": ("text/css", lambda: _asset("workbench.css")),
     "workbench.js": ("text/javascript", lambda: _asset("workbench.js")),
     "map.css": ("text/css", map_style),
+    "pair.css": ("text/css", pair_style),
     "map.js": ("text/javascript", map_script),
 }
 """Files that pages load, all from here."""

@@ -17,10 +17,10 @@ def show(ask: Ask) -> Response:
     """The page Protect."""
     desk = ask.desk
     desk.opened()
-    values = desk.lying().settings.values
+    settings = desk.lying().settings
     return page(
-        desk, "protect.html", "What is protected, and how much", step="protect", values=values,
-        groups=group_names(), sources=SOURCES, **_words(ask, None),
+        desk, "protect.html", "What is protected, and how much", step="protect", values=settings.values,
+        own=settings.own, groups=group_names(), sources=SOURCES, **_words(ask, None),
     )  # fmt: skip
 
 

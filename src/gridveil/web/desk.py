@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -17,6 +18,11 @@ from gridveil.web.jobs import Jobs
 from gridveil.web.opened import Opened, Reader
 from gridveil.web.security import Session
 from gridveil.web.settings import Settings, from_record
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 NOTHING_OPEN = "no network is open; open one first, on the page Open"
 
@@ -38,6 +44,7 @@ class Desk:
         self.reader = Reader(self.folder)
         self.ledger_path = ledger
         self._file, self._lock = self.folder.home / "desk.json", Lock()
+        self._charging = Lock()
 
     def lying(self) -> Lying:
         """What lies there now; a file that cannot be read is an empty desk."""
@@ -67,6 +74,15 @@ class Desk:
         """The ledger if there is one: to look into it makes none."""
         where = self.ledger_path or default_path()
         return Ledger.read(where) if Ledger.exists(where) else None
+
+    @contextmanager
+    def charging(self) -> Iterator[None]:
+        """Held from the last look at the ledger to the start of a release: of two confirmations at one instant, the
+        second would else be charged on top of what its page said. Another server in this folder waits, too."""
+        with self._charging, (self.folder.home / "charging").open("ab") as stream:
+            if fcntl is not None:
+                fcntl.flock(stream, fcntl.LOCK_EX)  # until the file is closed
+            yield
 
     @property
     def ledger_options(self) -> list[str]:

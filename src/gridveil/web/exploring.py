@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from time import time
 from typing import Any
 
 from markupsafe import Markup
@@ -41,9 +42,16 @@ class Wanted:
 
 
 def show(ask: Ask) -> Response:
-    """The page."""
+    """The page, with the wishes that the last exploration had."""
+    return _page(ask, _asked(_job(ask.desk)))
+
+
+def _page(ask: Ask, wanted: Wanted, refused: str | None = None) -> Response:
     ask.desk.opened()
-    return page(ask.desk, "explore.html", "Try settings on a stand-in", step="explore", wanted=Wanted(), **_live(ask))
+    return page(
+        ask.desk, "explore.html", "Try settings on a stand-in", step="explore", status=400 if refused else 200,
+        wanted=wanted, refused=refused, **_live(ask),
+    )  # fmt: skip
 
 
 def live(ask: Ask) -> Response:
@@ -52,11 +60,20 @@ def live(ask: Ask) -> Response:
 
 
 def start(ask: Ask) -> Response:
-    """Begin; the words that are given go to the command as they are, once they were understood."""
-    desk, opened, form = ask.desk, ask.desk.opened(), ask.form
+    """Begin; a wish that cannot be is refused on the page, with all that was typed."""
+    given = Wanted(*(ask.form.get(one.name, "").strip()[:20] for one in fields(Wanted)))
+    try:
+        _begin(ask, given)
+    except GridVeilError as error:
+        return _page(ask, given, sentence(ask.desk, str(error)))
+    return to(ask.desk, "explore")
+
+
+def _begin(ask: Ask, given: Wanted) -> None:
+    """The words that are given go to the command as they are, once they were understood."""
+    desk, opened = ask.desk, ask.desk.opened()
     if (now := _job(desk)) is not None and now.running:
         raise GridVeilError("trials are under way; stop them first, or wait")
-    given = Wanted(*(form.get(name, "").strip()[:20] for name in ("hide", "cost", "gap", "minutes")))
     gap, minutes = _number("the gap", given.gap), _number("minutes", given.minutes)
     goals(given.hide, given.cost, gap)
     if not 0 < minutes <= LONGEST:
@@ -70,7 +87,6 @@ def start(ask: Ask) -> Response:
         place, "advise", arguments,
         name=opened.name, digest=opened.digest, hide=given.hide, cost=given.cost, gap=gap, minutes=minutes,
     )  # fmt: skip
-    return to(desk, "explore")
 
 
 def stop(ask: Ask) -> Response:
@@ -109,21 +125,41 @@ def _live(ask: Ask) -> dict[str, Any]:
     except GridVeilError as error:
         trouble = sentence(desk, str(error))
     now = desk.lying().settings.choice.words
-    said = [] if job is None else [sentence(desk, one) for one in job.said if one.strip()][-3:]
+    said = [] if job is None else [sentence(desk, one) for one in job.said if one.strip() and not _progress(one)][-3:]
     rows = [] if found is None else found.lines[:SHOWN]
     return {
         "job": job, "found": found, "rows": rows, "said": said, "trouble": trouble, "now": now,
-        "figure": Markup(figure(found)) if found is not None else "", "left": _left(job),
+        "figure": Markup(figure(found)) if found is not None else "", "passed": _passed(job, found),
         "stand_in": _stand_ins(job),
     }  # fmt: skip
 
 
-def _left(job: Job | None) -> str:
-    """The last word about how long it takes."""
-    for line in reversed(job.said if job is not None and job.running else []):
-        if found := re.search(r"[\d.]+ minutes left|first table in about [\d.]+ minutes", line):
-            return found.group()
-    return ""
+def _passed(job: Job | None, found: Advice | None) -> str:
+    """How far it is, by its own file of trials and its own clock: what the command says of it comes twice a minute."""
+    many = 0 if found is None else sum(line.outcome.trials for line in found.lines)
+    trials = f"{many} {'trial' if many == 1 else 'trials'}"
+    if job is None or not job.running:
+        return trials if many else ""
+    trials += " so far"
+    left = 60 * float(job.about["minutes"]) - (time() - job.begun)
+    if left <= 0:
+        return f"{trials}, time is over, it is about to end"
+    return f"{trials}, about {f'{left / 60:.1f} minutes' if left >= 60 else f'{left:.0f} s'} left"
+
+
+def _progress(line: str) -> bool:
+    """Is a line of the command one of what the page says better, since it knows it later?"""
+    return re.match(r"\d+ trials in |trying on |a first table in ", line.strip()) is not None
+
+
+def _asked(job: Job | None) -> Wanted:
+    """What was typed for a job."""
+    about = {} if job is None else job.about
+    return Wanted(**{one.name: _text(about[one.name]) for one in fields(Wanted) if one.name in about})
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _job(desk: Desk) -> Job | None:

@@ -55,6 +55,11 @@ class Job:
         return self.state is State.RUNNING
 
     @property
+    def begun(self) -> float:
+        """When its command was begun, the last time."""
+        return (self.place / COMMAND).stat().st_mtime
+
+    @property
     def said(self) -> list[str]:
         """Lines of its stderr."""
         return _text(self.place / ERR).splitlines()
@@ -122,7 +127,7 @@ class Jobs:
         """Those of a kind, the newest first."""
         found = [self.find(one.name) for one in self.place.iterdir() if one.is_dir()]
         wanted = [one for one in found if one is not None and one.kind == kind]
-        return sorted(wanted, key=lambda one: (one.place / COMMAND).stat().st_mtime, reverse=True)
+        return sorted(wanted, key=lambda one: one.begun, reverse=True)
 
     def _state(self, place: Path) -> tuple[State, int | None]:
         for _ in range(2):  # between two looks a job may have ended

@@ -20,7 +20,7 @@ from gridveil.formats.imported import Imported
 from gridveil.formats.lend import NO_COSTS
 from gridveil.formats.read import read_any
 from gridveil.grid import Network, islands, line_levels_kv
-from gridveil.report.maps.small_map import small_map
+from gridveil.report.maps.small_map import FULL, small_map
 from gridveil.sealed.split import Sealed, split
 from gridveil.web.files import Folder
 
@@ -58,6 +58,14 @@ class Opened:
         """An SVG without a number."""
         grid = self.network.grid
         return small_map(grid.n_bus, grid.lines, np.unique(grid.generators.bus))
+
+    @property
+    def map_words(self) -> str:
+        """What is seen on it: of a large network, dots are areas."""
+        where = "placed by what is joined to what, not by where they stand. Blue: with generating units."
+        if self.network.grid.n_bus <= FULL:
+            return f"Dots are buses, {where}"
+        return f"Dots are {FULL} groups of neighbouring buses, larger where there are more of them, {where}"
 
     @cached_property
     def counts(self) -> dict[str, str]:

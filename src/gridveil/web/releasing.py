@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,13 @@ from starlette.responses import Response
 
 from gridveil.errors import GridVeilError
 from gridveil.files import write_whole
+from gridveil.publish.preview import Preview
 from gridveil.web.asked import Ask, page, part, sentence, to
 from gridveil.web.desk import Desk
 from gridveil.web.jobs import Job
+from gridveil.web.opened import Opened
 from gridveil.web.security import same
-from gridveil.web.settings import SOURCES, looked, seal
+from gridveil.web.settings import SOURCES, Settings, looked, seal
 
 KIND = "release"
 CASE = "case"
@@ -45,12 +48,22 @@ def signoff(ask: Ask) -> Response:
 def confirm(ask: Ask) -> Response:
     """Begin the release, if what was confirmed is what is there; the only way to a charge."""
     desk, form = ask.desk, ask.form
-    settings, opened = desk.lying().settings, desk.opened()
     nonce = form.get("nonce", "")
     if not re.fullmatch("[0-9a-f]{24}", nonce):
         raise GridVeilError("this is no confirmation of the page Sign off; nothing was charged")
+    with desk.charging():
+        settings, opened, seen = _confirmed(desk, form, nonce)
+        _begin(desk, form, nonce, settings, opened, seen)
+    return to(desk, "release")
+
+
+def _confirmed(desk: Desk, form: Mapping[str, str], nonce: str) -> tuple[Settings, Opened, Preview]:
+    """What was confirmed, if it is what is there, and nothing else is under way."""
+    settings, opened = desk.lying().settings, desk.opened()
     opened.require_costs()
     _, seen = looked(opened, settings, desk.ledger())
+    if (other := _running(desk)) is not None and other.id != nonce:
+        raise GridVeilError("a release is running already; wait for its end. Nothing was charged")
     shown = _sealed(desk, nonce, seal(opened, settings, seen, nonce))
     if not same(shown, form.get("seal", "")):
         raise GridVeilError(
@@ -62,8 +75,11 @@ def confirm(ask: Ask) -> Response:
     if seen.questions and form.get("meant") != "yes":
         raise GridVeilError("there are questions on the page; say that it is meant. Nothing was charged")
     seen.require(confirmed=True)
-    if _running(desk) is not None:
-        raise GridVeilError("a release is running already; wait for its end. Nothing was charged")
+    return settings, opened, seen
+
+
+def _begin(desk: Desk, form: Mapping[str, str], nonce: str, settings: Settings, opened: Opened, seen: Preview) -> None:
+    """The command, in a folder that is named by the confirmation: pressing twice finds it there."""
     key = form.get("key", "")
     sign = [] if not key else ["--sign", f"./{desk.folder.path(key, desk.folder.signing_keys())}"]
     place = desk.jobs.prepare(KIND, nonce)
@@ -75,7 +91,6 @@ def confirm(ask: Ask) -> Response:
         *sign, *desk.ledger_options, *(["--yes"] if seen.questions else []),
     ]  # fmt: skip
     desk.jobs.start(place, KIND, arguments, name=opened.name, title=opened.title, words=settings.words, out=inside)
-    return to(desk, "release")
 
 
 def show(ask: Ask) -> Response:

@@ -8,42 +8,35 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import Any
 
-from markupsafe import Markup
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from gridveil.casefile.read import read_bytes
-from gridveil.casefile.to_network import to_network
-from gridveil.errors import GridVeilError
 from gridveil.publish.archive import read_bundle
-from gridveil.report.maps.html import map_block
-from gridveil.report.maps.picture import picture_of
 from gridveil.web.asked import Ask, page, part, sentence, to
+from gridveil.web.comparing import changes, dispatches, done
 from gridveil.web.desk import Desk
 from gridveil.web.files import NotHere
-from gridveil.web.jobs import Job, State
-from gridveil.web.releasing import CASE, last
+from gridveil.web.jobs import Job
 
 PAGE = "leaks.html"
-LARGEST = 20_000
-"""Buses up to which a map is drawn."""
 
 
 def show(ask: Ask) -> Response:
     """The page Result. INTERNAL: it has the truth beside what was released."""
-    desk, job = ask.desk, _done(ask.desk)
-    truth, released = _both(desk, job)
-    drawn = Markup(map_block(picture_of(released, original=truth))) if truth.grid.n_bus <= LARGEST else ""
-    return page(desk, "result.html", "What came of it", step="result", job=job, map=drawn, **_leaks(desk, job))
+    desk, job = ask.desk, done(ask.desk)
+    return page(
+        desk, "result.html", "What came of it", step="result", job=job, **changes(desk, job.id),
+        **dispatches(desk, job), **_leaks(desk, job),
+    )  # fmt: skip
 
 
 def live(ask: Ask) -> Response:
     """The part of it that waits for the leak check."""
-    return part(ask.desk, "leaks.html", **_leaks(ask.desk, _done(ask.desk)))
+    return part(ask.desk, "leaks.html", **_leaks(ask.desk, done(ask.desk)))
 
 
 def check(ask: Ask) -> Response:
     """Begin the leak check of the release."""
-    desk, job = ask.desk, _done(ask.desk)
+    desk, job = ask.desk, done(ask.desk)
     now = _leaks(desk, job)["leaks"]
     if now is None or not now.running:
         place = desk.jobs.prepare("leak check")
@@ -55,7 +48,7 @@ def check(ask: Ask) -> Response:
 
 def public(ask: Ask) -> Response:
     """The green page: what is in the bundle and nothing else."""
-    job = _done(ask.desk)
+    job = done(ask.desk)
     names = sorted(read_bundle(ask.desk.folder.within(ask.desk.folder.root / job.about["out"])).files)
     return page(
         ask.desk, "public.html", "The bundle", step="result", public=True, job=job, names=names,
@@ -65,21 +58,21 @@ def public(ask: Ask) -> Response:
 
 def download(ask: Ask) -> Response:
     """The bundle as the command wrote it."""
-    job = _done(ask.desk)
+    job = done(ask.desk)
     path = ask.desk.folder.within(ask.desk.folder.root / job.about["out"])
     return FileResponse(path, media_type="application/zip", filename=path.name)
 
 
 def report(ask: Ask) -> Response:
     """The public page of the bundle, shut into a sandbox."""
-    job = _done(ask.desk)
+    job = done(ask.desk)
     files = read_bundle(ask.desk.folder.within(ask.desk.folder.root / job.about["out"])).files
     return _alone(files["report.html"].decode())
 
 
 def internal(ask: Ask) -> Response:
     """The page of the leak check, likewise."""
-    found = _leaks(ask.desk, _done(ask.desk))["leaks"]
+    found = _leaks(ask.desk, done(ask.desk))["leaks"]
     if found is None or not (found.place / PAGE).is_file():
         raise NotHere("there is no page of a leak check yet; begin one on the page Result")
     return _alone((found.place / PAGE).read_text(encoding="utf-8"))
@@ -123,28 +116,12 @@ def _verdict(desk: Desk) -> dict[str, Any]:
     return {"job": job, "record": record, "trouble": trouble}
 
 
-def _done(desk: Desk) -> Job:
-    job = last(desk)
-    if job is None or job.state is not State.DONE:
-        raise GridVeilError("there is no finished release yet; the page Release says how far it is")
-    return job
-
-
 def _leaks(desk: Desk, job: Job) -> dict[str, Any]:
     found = next((one for one in desk.jobs.all("leakcheck") if one.about.get("release") == job.id), None)
     lines = [] if found is None else [one.strip() for one in found.out.splitlines() if one.strip()]
     words = "" if found is None or found.running else (lines[-1] if found.code in (0, 5) and lines else "")
     trouble = [sentence(desk, one) for one in found.said[-2:]] if found is not None and not words else []
     return {"leaks": found, "words": words, "why": lines[-2] if words and len(lines) > 1 else "", "trouble": trouble}
-
-
-def _both(desk: Desk, job: Job) -> tuple[Any, Any]:
-    """The truth as it was confirmed, and what was released of it."""
-    files = read_bundle(desk.folder.within(desk.folder.root / job.about["out"])).files
-    original = next(iter((job.place / CASE).iterdir()))
-    return desk.reader.read(str(original.relative_to(desk.folder.root))).network, to_network(
-        read_bytes("released.m", files["released.m"])
-    )
 
 
 def _alone(text: str) -> Response:

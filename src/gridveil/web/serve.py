@@ -49,8 +49,12 @@ def serve(
 
 
 def listening(port: int) -> socket.socket:
-    """A socket of this machine alone; port 0 takes a free one."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    """A socket of this machine alone; port 0 takes a free one.
+
+    The protocol is named: asyncio sends at once (TCP_NODELAY) only over sockets that say they are TCP, and over others
+    every answer of two packets waits 40 ms for a word of the browser.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((LOOPBACK, port))

@@ -19,7 +19,7 @@ from gridveil.publish.preview import Preview, asked_too, preview
 from gridveil.publish.refuse import check_labels, check_network
 from gridveil.wall.changes import cost_of_changes
 from gridveil.wall.mechanisms import OF_LINES
-from gridveil.wall.protection import GROUP_WORDS
+from gridveil.wall.protection import GROUP_WORDS, Group
 from gridveil.web.opened import Opened
 
 SOURCES = {"private": "noised and charged", "derived": "told from the noisy numbers, nothing is asked",
@@ -50,11 +50,27 @@ class Settings:
         """For people."""
         one = self.choice
         kinds = "everything" if one.groups == "".join(LETTERS) else ", ".join(one.protect)
-        return f"{kinds}: {one.words.partition(', ')[2]}"
+        own = ", ".join(f"{name} α {percent(alpha)}" for name, alpha in self.alphas.items())
+        return f"{kinds}: {one.words.partition(', ')[2]}{f' ({own})' if own else ''}"
+
+    @property
+    def alphas(self) -> Mapping[str, float]:
+        """Groups that have an α of their own."""
+        found: Mapping[str, float] = self.fixed.get("alphas", {})
+        return found
+
+    @property
+    def alpha_of_lines(self) -> float:
+        return self.alphas.get(str(Group.LINES), self.choice.alpha)
 
     @property
     def options(self) -> list[str]:
         return self.choice.options(self.fixed)
+
+    @property
+    def own(self) -> dict[str, str]:
+        """The α of each group as a form shows it, by the group's letter; nothing of one that has the common one."""
+        return {letter: f"{100 * self.alphas[group]:.6g}" for letter, group in LETTERS.items() if group in self.alphas}
 
     @property
     def values(self) -> dict[str, str]:
@@ -84,11 +100,22 @@ def from_form(form: Mapping[str, str]) -> Settings:
     if mechanism != "log" and groups != "L":
         raise PrivacyError(f"the mechanism '{mechanism}' protects lines alone; choose log, or leave the others out")
     alpha, beta = _number(form, "alpha", "α"), _number(form, "beta", "β") / 100
-    fixed = {name: form[name] for name in ("cost", "totals") if form.get(name, "private") != "private"}
+    fixed: dict[str, Any] = {name: form[name] for name in ("cost", "totals") if form.get(name, "private") != "private"}
     if strange := [one for one in fixed.values() if one not in SOURCES]:
         raise PrivacyError(f"there is no source '{strange[0][:20]}'; choose from {', '.join(SOURCES)}")
     alpha = alpha / 100 if mechanism == "log" else alpha
+    own = _alphas(form, groups) if mechanism == "log" else {}
+    if len(groups) == 1 and own:  # the one group's α is the release's
+        alpha, own = next(iter(own.values())), {}
+    if own:
+        fixed["alphas"] = own
     return Settings(Choice(groups, _short(alpha), _number(form, "epsilon", "ε"), _short(beta), mechanism), fixed)
+
+
+def _alphas(form: Mapping[str, str], groups: str) -> dict[str, float]:
+    """Those of groups that are chosen and have one of their own; an empty field is the common one."""
+    given = [one for one in groups if form.get(f"alpha-{one}", "").strip()]
+    return {str(LETTERS[one]): _short(_number(form, f"alpha-{one}", f"α of {LETTERS[one]}") / 100) for one in given}
 
 
 def _number(form: Mapping[str, str], name: str, sign: str) -> float:
@@ -123,14 +150,15 @@ def seal(opened: Opened, settings: Settings, seen: Preview, nonce: str) -> str:
 def in_words(opened: Opened, settings: Settings, plan: Plan) -> list[str]:
     """What the numbers mean, on the owner's own network. INTERNAL."""
     one = settings.choice
-    found = [_reach(opened, settings), _odds(one.epsilon)]
+    found = [_reach(opened, settings), *_own(settings), _odds(one.epsilon)]
     found.append(
         f"β: the released network's optimal cost lies within {percent(one.beta)} of the cost that is published. "
         "Less is more faithful, and harder to repair."
     )
     if "L" in one.groups and one.relative:
         changes = "; ".join(
-            f"{words}: {distance * plan.epsilon_lines:.2g}" for words, distance in cost_of_changes(one.alpha)
+            f"{words}: {distance * plan.epsilon_lines:.2g}"
+            for words, distance in cost_of_changes(settings.alpha_of_lines)
         )
         found.append(f"What a reader's ln(odds) may move by, for one line: {changes}.")
     return found
@@ -154,11 +182,24 @@ def _reach(opened: Opened, settings: Settings) -> str:
         _, x = network.lines.impedance()
         line = int(np.argsort(np.abs(x), kind="stable")[len(x) // 2])
         ends = [int(grid.buses.number[side[line]]) for side in (grid.lines.bus_from, grid.lines.bus_to)]
+        between = _between(float(x[line]), settings.alpha_of_lines)
         return (
             f"α: your line {ends[0]}–{ends[1]} has a reactance of {x[line]:.4g} p.u.; that it might as well be "
-            f"{_between(float(x[line]), one.alpha)} p.u., the line being shorter or longer, is what is protected."
+            f"{between} p.u., the line being shorter or longer, is what is protected."
         )
     return f"α: that a number might as well be {percent(one.alpha)} larger or smaller is what is protected."
+
+
+def _own(settings: Settings) -> list[str]:
+    """Groups with an α of their own; that of lines is said on a line."""
+    own = {name: alpha for name, alpha in settings.alphas.items() if name != Group.LINES}
+    if not own:
+        return []
+    each = ", ".join(f"one of {name} {percent(alpha)}" for name, alpha in own.items())
+    return [
+        f"α by groups: a number might as well be larger or smaller, {each}, others {percent(settings.choice.alpha)}; "
+        "half of one such change and half of another add up to a whole."
+    ]
 
 
 def _between(value: float, share: float) -> str:

@@ -13,18 +13,32 @@
   }
   for (const form of $("form[data-words]")) {
     const place = document.getElementById("words");
-    let late = 0, turn = 0;
+    let asking = false, moved = false;
     const ask = async () => {
-      const mine = ++turn, body = new URLSearchParams(new FormData(form));
-      body.set("form", form.dataset.token);
-      try {
-        const answer = await fetch(form.dataset.words, { method: "POST", body, headers: { "X-Fragment": "1" } });
-        const text = await answer.text();
-        if (mine === turn) place.innerHTML = text;
-      } catch { place.textContent = "The workbench does not answer; is its command still running?"; }
+      asking = true;
+      while (moved) { // what moves on while an answer is under way is asked for once, as it is then
+        moved = false;
+        const body = new URLSearchParams(new FormData(form));
+        body.set("form", form.dataset.token);
+        try {
+          const answer = await fetch(form.dataset.words, { method: "POST", body, headers: { "X-Fragment": "1" } });
+          const text = await answer.text(), open = [...place.querySelectorAll("details")].map((one) => one.open);
+          place.innerHTML = text;
+          $("details", place).forEach((one, i) => { one.open = open[i] ?? false; });
+        } catch { place.textContent = "The workbench does not answer; is its command still running?"; }
+      }
+      asking = false;
     };
-    form.addEventListener("input", () => { clearTimeout(late); late = setTimeout(ask, 40); });
+    form.addEventListener("input", () => { moved = true; if (!asking) ask(); });
   }
+
+  // ---- a slider that uncovers one of two maps; what is loaded later has it too ----
+  document.documentElement.classList.add("scripted");
+  document.addEventListener("input", ({ target }) => {
+    if (!target.dataset.wipes) return;
+    document.getElementById(target.dataset.wipes).style.setProperty("--at", `${target.value}%`);
+    target.setAttribute("aria-valuetext", `${target.value} % original, ${100 - target.value} % release`);
+  });
 
   // ---- parts that change while a job runs ----
   for (const place of $("[data-live]")) {
@@ -33,8 +47,14 @@
       try {
         const answer = await fetch(place.dataset.live, { headers: { "X-Fragment": "1" } });
         const text = await answer.text();
-        const focused = document.activeElement && place.contains(document.activeElement);
-        if (text !== before && !focused) { place.innerHTML = text; before = text; }
+        if (text !== before) {
+          const named = (one) => one.getAttribute("aria-label") || one.textContent, held = document.activeElement;
+          const label = held && place.contains(held) ? named(held) : null, at = $(".scroll", place).map((one) => one.scrollLeft);
+          place.innerHTML = text;
+          before = text;
+          $(".scroll", place).forEach((one, i) => { one.scrollLeft = at[i] ?? 0; });
+          if (label !== null) $("button, a, [tabindex]", place).find((one) => named(one) === label)?.focus({ preventScroll: true });
+        }
       } catch { /* the server may be started again; the page keeps asking */ }
       if (place.querySelector("[data-running]") || !before) setTimeout(again, 1500);
     };
@@ -56,7 +76,7 @@
         });
         const told = await answer.json();
         if (!answer.ok) { said.textContent = told.error; return; }
-        after.elements.file.value = told.id;
+        after.elements.file.append(new Option(file.name, told.id, true, true)); // the list was made before it came
         after.submit();
       } catch { said.textContent = "It could not be sent; is the command of the workbench still running?"; }
     };
