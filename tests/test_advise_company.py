@@ -18,6 +18,7 @@ from gridveil.advice.company import COMPANY, TWICE, WORK, accompanied, company
 from gridveil.advice.explore import Explored, next_task
 from gridveil.advice.journal import begun_as
 from gridveil.advice.plausible import BY_IMPEDANCES, by_impedances, other_reading, readings, spread
+from gridveil.advice.recommend import COMPARED
 from gridveil.advice.search import WHOLE, coarse, following, ranked
 from gridveil.advice.standing import STAND_IN, standings
 from gridveil.advice.trials import Task, trial
@@ -67,13 +68,22 @@ def test_with_one_stand_in_the_least_margin_decides_as_ever() -> None:
     assert ranked(rows, gv.Goals()) == [TWO, ONE, THREE]
 
 
-def test_what_was_tried_on_fewer_stand_ins_is_not_recommended() -> None:
+def test_what_was_tried_on_fewer_stand_ins_than_others_is_not_recommended() -> None:
     """It would be the best where it was tried."""
-    rows = {ONE: [on(0, 12.0), on(1, 12.0)], TWO: [on(0, 50.0)], THREE: [on(0, 11.0), on(1, 11.0)]}
+    others = {Choice("L", alpha, 1.0, 0.01): [on(0, 11.0), on(1, 11.0)] for alpha in np.linspace(0.11, 0.2, COMPARED)}
+    best = recommended({ONE: [on(0, 12.0), on(1, 12.0)], TWO: [on(0, 50.0)], **others})
+    assert (best.choice, best.tried_on) == (ONE, 2)
+
+
+def test_the_first_of_a_table_that_was_begun_is_not_recommended_for_that() -> None:
+    others = {Choice("L", alpha, 1.0, 0.01): [on(0, 11.0)] for alpha in np.linspace(0.11, 0.2, COMPARED)}
+    assert recommended({ONE: [on(0, 5.0), on(1, 5.0)], TWO: [on(0, 50.0), on(0, 50.0)], **others}).choice == TWO
+
+
+def recommended(rows: Any) -> recommend.Line:
     found = recommend.advice("c.m", gv.seal(FORMULA), Explored(rows, 1.0, settled=False), gv.Goals(), [], {})
-    assert found.lines[0].choice == TWO
     assert found.best is not None
-    assert (found.best.choice, found.best.tried_on) == (ONE, 2)
+    return found.best
 
 
 # ---- search ----

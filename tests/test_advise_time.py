@@ -14,7 +14,7 @@ import gridveil as gv
 from gridveil.advice import recommend
 from gridveil.advice.choice import Choice
 from gridveil.advice.clock import in_time, require_a_trial, table_seconds, trial_seconds
-from gridveil.advice.explore import Explored
+from gridveil.advice.explore import Explored, State, explore
 from gridveil.advice.stand_in import StandIn
 from gridveil.cli.advice_table import table
 from gridveil.cli.main import app
@@ -63,6 +63,15 @@ def test_a_table_that_does_not_fit_is_warned_of_before_trials(monkeypatch: pytes
     monkeypatch.setattr("gridveil.advice.advise.explore", lambda *_, **__: Explored({}, 1.0, settled=False))
     done = run("case118_ieee", "--minutes", "0.1", "--workers", "1")
     assert "the first table would take about" in " ".join(done.output.split())
+
+
+def test_how_long_the_table_still_takes_is_told_by_the_pace_so_far() -> None:
+    seen, one = list[State](), StandIn("a", gv.load("case5_pjm"), "")
+    space = gv.Space(groups=("L",), alphas=(0.1, 0.3, 1.0), epsilons=(1.0,), betas=(0.01,), mechanisms=("log",))
+    explore([one], gv.Goals(), space, {}, minutes=1.0, workers=1, progress=seen.append, stop=lambda: len(seen) > 40)
+    told = {state.trials: state.table for state in seen if state.trials}
+    assert told[1] > 0
+    assert told[max(told)] == 0.0
 
 
 def test_no_word_of_the_table_is_cut_at_eighty_columns() -> None:

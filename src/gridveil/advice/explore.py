@@ -19,7 +19,7 @@ from gridveil.advice import trials
 from gridveil.advice.choice import Choice
 from gridveil.advice.goals import Goals
 from gridveil.advice.journal import Journal, begun_as
-from gridveil.advice.search import Space, following
+from gridveil.advice.search import Space, coarse, following
 from gridveil.advice.stand_in import StandIn
 from gridveil.advice.standing import STAND_IN, Row, Rows
 from gridveil.advice.trials import Task
@@ -39,6 +39,8 @@ class State:
     left: float
     under_way: int
     last: Choice | None = None
+    table: float = 0.0
+    """Seconds that the first table still takes, at the pace so far; 0 once it is complete."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +94,12 @@ def explore(
     def over() -> bool:
         return stop() or monotonic() - begin + (median(took) if len(took) > 1 else 0.0) > limit
 
+    def tell(last: Choice | None) -> None:
+        passed = monotonic() - begin
+        missing = len(set(coarse(space)) - {task.choice for task, _ in kept.rows})
+        pace = passed / (len(took) - 1) if len(took) > 1 else 0.0
+        progress(State(len(kept.rows), passed, max(limit - passed, 0.0), len(pending), last, missing * pace))
+
     with ExitStack() as stack:
         free = SimpleQueue[Hand]()
         given = pickle.dumps((list(stand_ins), dict(fixed)))
@@ -128,17 +136,12 @@ def explore(
                     raise StudyError(f"a process ended while it tried {task.choice.words}; run it again to go on")
                 kept.add(task, pickle.loads(answer))
                 took.append(monotonic() - since)
-                progress(_state(kept, begin, limit, pending, task.choice))
+                tell(task.choice)
             if not done:
-                progress(_state(kept, begin, limit, pending, None))
+                tell(None)
             if stop() or monotonic() - begin > limit:
                 break  # what is under way is given up: its processes end with the stack
     return Explored(_so_far(kept, []), monotonic() - begin, settled)
-
-
-def _state(kept: Journal, begin: float, limit: float, pending: Mapping[Any, Any], last: Choice | None) -> State:
-    passed = monotonic() - begin
-    return State(len(kept.rows), passed, max(limit - passed, 0.0), len(pending), last)
 
 
 def _so_far(kept: Journal, under_way: Sequence[Task]) -> Rows:

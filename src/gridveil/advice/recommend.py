@@ -22,6 +22,8 @@ from gridveil.wall.mechanisms import WORDS
 
 CLOSE = 0.95
 """A choice that stands this near to the best is as good: what spends less is then preferred."""
+COMPARED = 8
+"""Choices that are compared, at least: half of the first table, as the other half falls out of it."""
 SAYS = {
     "hide": "what a reader can guess of a reactance",
     "keep-cost": "the dispatch cost",
@@ -137,9 +139,10 @@ def advice(
 
 
 def _comparable(lines: Sequence[Line]) -> Sequence[Line]:
-    """Those that were tried on the most stand-ins, and more than once if any was: a lucky draw decides nothing."""
-    most = max((line.tried_on for line in lines), default=0)
-    alike = [line for line in lines if line.tried_on == most]
+    """Those that were tried on as many stand-ins as `COMPARED` others, and more than once if any was: a lucky draw
+    decides nothing, and neither does being the first in a table that was begun."""
+    often = sorted((line.tried_on for line in lines), reverse=True)[:COMPARED]
+    alike = [line for line in lines if line.tried_on >= min(often, default=0)]
     return [line for line in alike if line.outcome.trials > 1] or alike
 
 

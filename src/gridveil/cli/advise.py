@@ -274,7 +274,11 @@ def _shown(as_json: bool) -> Iterator[Progress]:
 
 def _words(state: State) -> str:
     last = "" if state.last is None else f"; last: {state.last.words}"
-    return f"{state.trials} trials in {state.seconds:.0f} s, {state.left / 60:.1f} minutes left{escape(last)}"
+    table = f", the first table in {state.table / 60:.1f} more" if state.table else ""
+    late = ": it will not be complete" if state.table > state.left else ""
+    return (
+        f"{state.trials} trials in {state.seconds:.0f} s, {state.left / 60:.1f} minutes left{table}{late}{escape(last)}"
+    )
 
 
 def _print(found: Advice) -> None:
