@@ -15,14 +15,16 @@ from gridveil.grid import Structure
 COMPANY, TWICE = 6, 2
 """Public networks that are tried on, alone or beside a draw, and how many of them with other ratings too."""
 WORK = 5000
-"""Lines of all together: to guess at lines takes longest, and several networks tell more than a large one."""
+"""Lines of all together: to guess at lines takes longest."""
+LARGEST = 1700
+"""Lines of each, where there are such: several networks tell more than a large one, and take as long."""
 
 
 def company(structure: Structure) -> list[StandIn]:
     """The public networks that are nearest to a network, the nearest first, as far as there is time for them."""
-    first, *others = nearest(structure, COMPANY)
-    found, lines = [first], first.network.grid.n_line
+    first, *others = nearest(structure, COMPANY, lines=LARGEST)
     again = [made for one in (first, *others) if (made := other_reading(one)) is not None][:TWICE]
+    found, lines = [first], first.network.grid.n_line
     for one in (*others[:1], *again[:1], *others[1:], *again[1:]):
         if lines + one.network.grid.n_line <= WORK:
             found.append(one)

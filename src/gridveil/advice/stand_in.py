@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
-from math import log
+from math import inf, log
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +91,9 @@ def kind(structure: Structure) -> np.ndarray:
     )
 
 
-def nearest(structure: Structure, count: int = 2, *, without: Sequence[str] = ()) -> list[StandIn]:
-    """The public networks that are nearest in size and kind, and have a dispatch.
+def nearest(structure: Structure, count: int = 2, *, without: Sequence[str] = (), lines: float = inf) -> list[StandIn]:
+    """The public networks that are nearest in size and kind, have a dispatch and no more than so many lines; the
+    nearest of all where none is as small.
 
     One that resembles the secret is left out: it may be the secret itself, or nearly, and to look at that is what
     stand-ins are there to avoid. So are those whose names are given.
@@ -112,8 +113,8 @@ def nearest(structure: Structure, count: int = 2, *, without: Sequence[str] = ()
         if not resembles(structure, structure_of(network.grid)):
             away = float(np.linalg.norm(kind(structure_of(network.grid)) - mine))
             found.append((away, name, network))
-    chosen = list[StandIn]()
-    for _, name, network in sorted(found, key=lambda one: one[0]):
+    chosen, found = list[StandIn](), sorted(found, key=lambda one: one[0])
+    for _, name, network in [one for one in found if one[2].grid.n_line <= lines] or found[:1]:
         if len(chosen) < count and has_dispatch(network):
             grid = network.grid
             words = f"the public network {name} ({grid.n_bus:,} buses, {grid.n_line:,} lines)"
