@@ -128,6 +128,15 @@ def test_the_company_is_chosen_by_structure_alone(secret: str) -> None:
     assert any(one.name.endswith(BY_IMPEDANCES) for one in found)
 
 
+def test_several_smaller_networks_stand_in_for_a_large_one() -> None:
+    """The nearest is larger than what may stand in beside others; it does where nothing else is there."""
+    structure = gv.seal("case118_ieee").structure
+    first = stand_in.nearest(structure, 1)[0].network.grid.n_line
+    small = stand_in.nearest(structure, 3, lines=first - 1)
+    assert [one.network.grid.n_line < first for one in small] == [True] * len(small)
+    assert len(stand_in.nearest(structure, 3, lines=1)) == 1
+
+
 def test_the_less_noise_a_draw_has_the_more_it_counts(tmp_path: Path) -> None:
     sealed = gv.seal(FORMULA)
     found = [

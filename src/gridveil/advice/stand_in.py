@@ -114,8 +114,9 @@ def nearest(structure: Structure, count: int = 2, *, without: Sequence[str] = ()
             away = float(np.linalg.norm(kind(structure_of(network.grid)) - mine))
             found.append((away, name, network))
     chosen, found = list[StandIn](), sorted(found, key=lambda one: one[0])
-    for _, name, network in [one for one in found if one[2].grid.n_line <= lines] or found[:1]:
-        if len(chosen) < count and has_dispatch(network):
+    small = [one for one in found if one[2].grid.n_line <= lines]
+    for _, name, network in small or found:
+        if len(chosen) < (count if small else 1) and has_dispatch(network):
             grid = network.grid
             words = f"the public network {name} ({grid.n_bus:,} buses, {grid.n_line:,} lines)"
             chosen.append(StandIn(name, network, words))
