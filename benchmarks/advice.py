@@ -151,7 +151,9 @@ def table(files: Sequence[Path]) -> None:
         given = [one for one in found if one["what"] == "advice" and one["case"] == case]
         for kind, epsilon in dict.fromkeys((one["kind"], one["epsilon"]) for one in given):
             mine = [one for one in given if (one["kind"], one["epsilon"]) == (kind, epsilon)]
-            choices = [Choice(*one["choice"]) for one in mine if one["choice"]]
+            choices = [one for one in (Choice(*row["choice"]) for row in mine if row["choice"]) if one in true]
+            if not choices:
+                continue  # not judged yet
             regrets = sorted(1 - true[one] / true[best] for one in choices)
             most = max(set(choices), key=choices.count)
             print(

@@ -65,6 +65,18 @@ def test_a_table_that_does_not_fit_is_warned_of_before_trials(monkeypatch: pytes
     assert "the first table would take about" in " ".join(done.output.split())
 
 
+def test_what_comes_before_the_trials_is_a_part_of_the_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = list[float]()
+
+    def exploring(*_: Any, minutes: float, **__: Any) -> Explored:
+        given.append(minutes)
+        return Explored({}, 1.0, settled=False)
+
+    monkeypatch.setattr("gridveil.advice.advise.explore", exploring)
+    run("case118_ieee", "--minutes", "10")
+    assert 5.0 <= given[0] < 10.0
+
+
 def test_how_long_the_table_still_takes_is_told_by_the_pace_so_far() -> None:
     seen, one = list[State](), StandIn("a", gv.load("case5_pjm"), "")
     space = gv.Space(groups=("L",), alphas=(0.1, 0.3, 1.0), epsilons=(1.0,), betas=(0.01,), mechanisms=("log",))

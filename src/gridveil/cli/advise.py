@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -91,7 +92,7 @@ def advise(
         from gridveil.api.cases import seal
         from gridveil.publish.same_as import read_same_as
 
-        network = seal(case)
+        begin, network = monotonic(), seal(case)
         wanted = goals(hide, keep_cost, keep_gap, hide_flows)
         space = _space(protect, alpha, epsilon, beta, mechanisms)
         fixed = {"ratings": ratings, "cost": cost, "totals": totals}
@@ -105,6 +106,7 @@ def advise(
             say(f"trying on {escape(' and '.join(one.words for one in trying))}")
         if not as_json or tables[-1] > 60 * minutes:
             say(in_time(tables, minutes))
+        minutes = max(minutes - (monotonic() - begin) / 60, minutes / 2)  # what it took so far is a part of them
         with _shown(as_json) as progress:
             found = advised(
                 network, wanted, stand_ins=trying, space=space, fixed=fixed, ledger=_existing(ledger),
