@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gridveil.advice.company import company
 from gridveil.advice.explore import Progress, conductance, explore, quiet
 from gridveil.advice.goals import Goals
 from gridveil.advice.journal import Journal, begun_as
 from gridveil.advice.recommend import Advice
 from gridveil.advice.recommend import advice as judged
 from gridveil.advice.search import Space
-from gridveil.advice.stand_in import StandIn, nearest
+from gridveil.advice.stand_in import StandIn
 from gridveil.privacy.ledger import Ledger
 from gridveil.publish.elements import SameAs
 from gridveil.publish.refuse import check_sealed
@@ -68,7 +69,7 @@ def advise(
     """
     check_sealed(network)
     wanted, chosen = goals or Goals(), dict(fixed or {})
-    trying = list(stand_ins) if stand_ins is not None else nearest(network.structure)
+    trying = list(stand_ins) if stand_ins is not None else company(network.structure)
     varied = space or Space()
     varied = Space(**{**varied.__dict__, "conductance": conductance(trying)})
     journal = None if out is None else Journal(Path(out), begun_as(trying, chosen))

@@ -19,20 +19,15 @@ from gridveil.advice import trials
 from gridveil.advice.choice import Choice
 from gridveil.advice.goals import Goals
 from gridveil.advice.journal import Journal, begun_as
-from gridveil.advice.search import Rows, Space, coarse, following
+from gridveil.advice.search import Space, coarse, following
 from gridveil.advice.stand_in import StandIn
+from gridveil.advice.standing import STAND_IN, Row, Rows
 from gridveil.advice.trials import Task
 from gridveil.errors import StudyError
-from gridveil.nlp.opf import opf_model, solve_opf
 from gridveil.process.hand import Hand
-from gridveil.study.declare import Row
 
-SOLVES = 12.0
-"""AC-OPFs that a trial takes, roughly: a repair, and what is looked at."""
-GUESSING = 0.007
-"""Seconds per line to guess its numbers."""
 LARGE = 400
-"""Lines from which on reactances are guessed in one draw of a choice only: so many have one median."""
+"""Lines from which on numbers are guessed in one draw of a choice on a stand-in only: so many have one median."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +39,8 @@ class State:
     left: float
     under_way: int
     last: Choice | None = None
+    table: float = 0.0
+    """Seconds that the first table still takes, at the pace so far; 0 once it is complete."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +57,6 @@ Progress = Callable[[State], None]
 
 def quiet(_: State) -> None:
     """Say nothing."""
-
-
-def expected_seconds(stand_ins: Sequence[StandIn], space: Space, workers: int) -> float:
-    """About how long the coarse table takes, by one solve of the stand-in."""
-    network = stand_ins[0].network
-    begin = monotonic()
-    solve_opf(opf_model(network.grid), network.lines)
-    one = SOLVES * (monotonic() - begin) + GUESSING * network.grid.n_line
-    return one * len(coarse(space)) / workers
 
 
 def conductance(stand_ins: Sequence[StandIn]) -> float:
@@ -101,10 +89,16 @@ def explore(
     kept = journal or Journal(None, begun_as(stand_ins, fixed))
     begin, limit = monotonic(), 60 * minutes
     pending = dict[Future[bytes | None], tuple[Task, float]]()
-    took = [1.0]
+    weights, took = [one.weight for one in stand_ins], [1.0]
 
     def over() -> bool:
         return stop() or monotonic() - begin + (median(took) if len(took) > 1 else 0.0) > limit
+
+    def tell(last: Choice | None) -> None:
+        passed = monotonic() - begin
+        missing = len(set(coarse(space)) - {task.choice for task, _ in kept.rows})
+        pace = passed / (len(took) - 1) if len(took) > 1 else 0.0
+        progress(State(len(kept.rows), passed, max(limit - passed, 0.0), len(pending), last, missing * pace))
 
     with ExitStack() as stack:
         free = SimpleQueue[Hand]()
@@ -126,11 +120,11 @@ def explore(
             settled = False
             while len(pending) < workers and not over():
                 rows = _so_far(kept, [task for task, _ in pending.values()])
-                choice = following(rows, wanted, space)
+                choice = following(rows, wanted, space, weights)
                 if choice is None:
                     settled = not pending
                     break
-                task = _task(choice, rows, stand_ins)
+                task = next_task(choice, rows, stand_ins)
                 pending[pool.submit(asked, task)] = task, monotonic()
             if not pending:
                 break
@@ -142,32 +136,27 @@ def explore(
                     raise StudyError(f"a process ended while it tried {task.choice.words}; run it again to go on")
                 kept.add(task, pickle.loads(answer))
                 took.append(monotonic() - since)
-                progress(_state(kept, begin, limit, pending, task.choice))
+                tell(task.choice)
             if not done:
-                progress(_state(kept, begin, limit, pending, None))
+                tell(None)
             if stop() or monotonic() - begin > limit:
                 break  # what is under way is given up: its processes end with the stack
     return Explored(_so_far(kept, []), monotonic() - begin, settled)
-
-
-def _state(kept: Journal, begin: float, limit: float, pending: Mapping[Any, Any], last: Choice | None) -> State:
-    passed = monotonic() - begin
-    return State(len(kept.rows), passed, max(limit - passed, 0.0), len(pending), last)
 
 
 def _so_far(kept: Journal, under_way: Sequence[Task]) -> Rows:
     """Figures by choice; what is under way has an empty row, so that it is not asked for twice."""
     found = defaultdict[Choice, list[Row]](list)
     for task, row in kept.rows:
-        found[task.choice].append(row)
+        found[task.choice].append({**row, STAND_IN: task.stand_in})
     for task in under_way:
         found[task.choice].append({})
     return found
 
 
-def _task(choice: Choice, rows: Rows, stand_ins: Sequence[StandIn]) -> Task:
-    """The next draw of a choice; stand-ins take turns."""
+def next_task(choice: Choice, rows: Rows, stand_ins: Sequence[StandIn]) -> Task:
+    """The next draw of a choice; stand-ins take turns. What takes long is left for those that are tried again."""
     draw = len(rows.get(choice, ()))
-    which = draw % len(stand_ins)
+    which, first = draw % len(stand_ins), draw < len(stand_ins)
     large = stand_ins[which].network.grid.n_line > LARGE
-    return Task(choice, draw, which, not large or draw < len(stand_ins))
+    return Task(choice, draw, which, first or not large, not first and not large)

@@ -12,6 +12,7 @@ from gridveil.advice.explore import Explored
 from gridveil.advice.goals import Goals, Outcome, margins, outcome, score
 from gridveil.advice.search import ranked
 from gridveil.advice.stand_in import StandIn
+from gridveil.advice.standing import by_stand_in, standings
 from gridveil.errors import GridVeilError
 from gridveil.privacy.ledger import Ledger
 from gridveil.publish.elements import SameAs
@@ -20,7 +21,9 @@ from gridveil.sealed.split import Sealed
 from gridveil.wall.mechanisms import WORDS
 
 CLOSE = 0.95
-"""A choice this near to the best by its least margin is as good: what spends less is then preferred."""
+"""A choice that stands this near to the best is as good: what spends less is then preferred."""
+COMPARED = 8
+"""Choices that are compared, at least: half of the first table, as the other half falls out of it."""
 SAYS = {
     "hide": "what a reader can guess of a reactance",
     "keep-cost": "the dispatch cost",
@@ -32,13 +35,16 @@ SAYS = {
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the table: a choice, its figures, its least margin, and what would be left of the budget after it."""
+    """A row of the table: a choice, its figures over all trials, its least margin, what would be left of the budget
+    after it, which share of the best margin it reaches on the mean stand-in, and on how many it was tried."""
 
     choice: Choice
     outcome: Outcome
     score: float
     margins: Mapping[str, float]
     left: float | None
+    standing: float = 1.0
+    tried_on: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +105,7 @@ class Advice:
 def _record(line: Line) -> dict[str, Any]:
     return {
         **asdict(line.choice), "score": line.score, "margins": dict(line.margins), **line.outcome.record(),
-        "budget_left": line.left,
+        "budget_left": line.left, "standing": line.standing, "tried_on": line.tried_on,
     }  # fmt: skip
 
 
@@ -115,13 +121,16 @@ def advice(
     same_as: SameAs | None = None,
 ) -> Advice:
     """Judge what was tried, by goals and budget."""
-    lines = list[Line]()
-    for choice in ranked(explored.rows, wanted):
-        found = outcome(explored.rows[choice])
+    lines, weights = list[Line](), [one.weight for one in stand_ins]
+    stands = standings(explored.rows, wanted, weights)
+    for choice in ranked(explored.rows, wanted, weights):
+        rows = explored.rows[choice]
+        found = outcome(rows)
         left = _left(network, choice, fixed, ledger, same_as)
-        lines.append(Line(choice, found, score(wanted, found), margins(wanted, found), left))
+        reached = margins(wanted, found)
+        lines.append(Line(choice, found, score(wanted, found), reached, left, stands[choice], len(by_stand_in(rows))))
     affordable = [line for line in lines if (line.left is None or line.left >= 0) and line.outcome.known]
-    best = _best([line for line in affordable if line.outcome.trials > 1] or affordable)
+    best = _best(_comparable(affordable))
     command = "" if best is None else _command(case, best, fixed)
     return Advice(
         wanted, tuple(lines), best, _reason(wanted, best, affordable, lines), command,
@@ -129,13 +138,21 @@ def advice(
     )  # fmt: skip
 
 
+def _comparable(lines: Sequence[Line]) -> Sequence[Line]:
+    """Those that were tried on as many stand-ins as `COMPARED` others, and more than once if any was: a lucky draw
+    decides nothing, and neither does being the first in a table that was begun."""
+    often = sorted((line.tried_on for line in lines), reverse=True)[:COMPARED]
+    alike = [line for line in lines if line.tried_on >= min(often, default=0)]
+    return [line for line in alike if line.outcome.trials > 1] or alike
+
+
 def _best(lines: Sequence[Line]) -> Line | None:
-    """The largest least margin; among those that are nearly as good, the one that spends least."""
+    """The best standing; among those that are nearly as good, the one that spends least."""
     if not lines:
         return None
-    enough = CLOSE * lines[0].score
-    alike = [line for line in lines if line.score >= enough]
-    return min(alike, key=lambda one: (one.choice.epsilon, -one.score))
+    enough = CLOSE * lines[0].standing
+    alike = [line for line in lines if line.standing >= enough]
+    return min(alike, key=lambda one: (one.choice.epsilon, -one.standing))
 
 
 def _left(
@@ -172,6 +189,8 @@ def _reason(wanted: Goals, best: Line | None, affordable: Sequence[Line], lines:
     out = len(lines) - len(affordable)
     others_out = f" ({out} beyond the budget, or never repaired)" if out else ""
     but = f"; {' and '.join(unseen)} could not be measured on the stand-in" if unseen else ""
+    if best.tried_on > 1:
+        but += f"; over {best.tried_on} stand-ins it reaches {best.standing:.0%} of the best margin of each (mean)"
     if best.score >= 1:
         return (
             f"it meets every goal{' that was measured' if unseen else ''} with a factor of {best.score:.2g} to spare, "

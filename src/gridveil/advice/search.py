@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import sqrt
+from math import ceil, sqrt
 from typing import Any
 
 from gridveil.advice.choice import Choice
 from gridveil.advice.goals import Goals, outcome, score
+from gridveil.advice.standing import Rows, standings
 from gridveil.errors import GridVeilError
 
 NEAR = 1.3
 """Two α whose ratio is below this need none between them."""
 DRAWS = (2, 4, 8)
-"""How often the best are tried, round by round."""
+"""How often the best are tried on every two stand-ins, round by round."""
 BEST = 3
+WHOLE, HOPELESS = 3, 0.3
+"""On so many stand-ins the whole table is tried; on the others what stands above this share of the best."""
 LEAST_ALPHA, MOST_ALPHA = 0.01, 2.0
-
-Rows = Mapping[Choice, Sequence[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,15 @@ def possible(space: Space, fixed: Mapping[str, Any]) -> None:
         raise refused
 
 
-def ranked(rows: Rows, wanted: Goals) -> list[Choice]:
-    """What was tried, the best first; of equals the one that spends less, then the one that protects more."""
+def ranked(rows: Rows, wanted: Goals, weights: Sequence[float] = ()) -> list[Choice]:
+    """What was tried, the best first; of equals the one that meets goals best, spends less, then protects more."""
+    stands = standings(rows, wanted, weights)
 
-    def key(choice: Choice) -> tuple[float, float, float, float]:
-        return -score(wanted, outcome(rows[choice])), choice.epsilon, -choice.alpha, -len(choice.groups)
+    def key(choice: Choice) -> tuple[float, ...]:
+        least = score(wanted, outcome(rows[choice]))
+        return -stands[choice], -least, choice.epsilon, -choice.alpha, -len(choice.groups)
 
-    return sorted((choice for choice in rows if rows[choice]), key=key)
+    return sorted(stands, key=key)
 
 
 def near(choice: Choice, tried: Sequence[Choice], space: Space) -> list[Choice]:
@@ -97,19 +100,35 @@ def near(choice: Choice, tried: Sequence[Choice], space: Space) -> list[Choice]:
     return [one for one in dict.fromkeys(found) if one not in tried]
 
 
-def following(rows: Rows, wanted: Goals, space: Space) -> Choice | None:
+def following(rows: Rows, wanted: Goals, space: Space, weights: Sequence[float] = (1.0,)) -> Choice | None:
     """The next choice to try; `None` once there is nothing left that could change the answer. What is under way
-    stands in `rows` without figures (an empty row)."""
-    for choice in coarse(space):
-        if choice not in rows:
-            return choice
+    stands in `rows` without figures (an empty row).
+
+    The table is made on one stand-in after the other (there are as many as `weights`, and the draws of a choice take
+    turns), so that whenever the time is over, most settings were tried on the same ones and can be compared.
+    """
+    every, table = len(weights), coarse(space)
     done = {choice: [row for row in found if row] for choice, found in rows.items()}
-    order = ranked(done, wanted)
-    for draws in DRAWS:
-        for rank, choice in enumerate(order[:BEST]):
-            if len(rows[choice]) < draws:
+    for draw in range(every):
+        for choice in table if draw < WHOLE else _in_the_running(table, done, wanted, weights):
+            if len(rows.get(choice, ())) <= draw:
                 return choice
-            if rank < 1 + DRAWS.index(draws):
+    for choice in _in_the_running([one for one in rows if one not in table], done, wanted, weights):
+        if len(rows[choice]) < every:
+            return choice
+    order = ranked(done, wanted, weights)
+    for number, draws in enumerate(DRAWS):
+        for rank, choice in enumerate(order[:BEST]):
+            if len(rows[choice]) < draws * ceil(every / 2):
+                return choice
+            if rank < 1 + number:
                 for other in near(choice, list(rows), space):
                     return other
     return None
+
+
+def _in_the_running(choices: Sequence[Choice], done: Rows, wanted: Goals, weights: Sequence[float]) -> list[Choice]:
+    """Without those that stand so low already that no other stand-in is to be troubled with them."""
+    stands = standings(done, wanted, weights)
+    least = HOPELESS * max(stands.values(), default=0.0)
+    return [one for one in choices if len(done.get(one, ())) < WHOLE or stands[one] >= least]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
-from math import log
+from math import inf, log
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,10 @@ from gridveil.wall.target import Target
 
 SIZES = 3.0
 """A public network stands in for one that is at most so many times smaller or larger, if there is any."""
-READ = 6
+READ = 10
 """Of these, so many of the nearest by size are read and compared."""
+LARGER = 3.0
+"""A network that is larger is so many times farther away: to try on it takes longer."""
 RELEASED = "released"
 """The name of every draw of the secret, so that its trials go on wherever its bundle was put."""
 _NUMBER = re.compile(r"case(\d+)")
@@ -58,6 +60,7 @@ class StandIn:
         name: A short one; seeds of trials depend on it.
         network: What is released again and again.
         words: Where it comes from.
+        weight: As how many other stand-ins it counts.
 
     Examples:
         >>> gv.StandIn("case14_ieee", gv.load("case14_ieee"), "a small public network").network
@@ -67,6 +70,7 @@ class StandIn:
     name: str
     network: Network
     words: str
+    weight: float = 1.0
 
 
 def kind(structure: Structure) -> np.ndarray:
@@ -87,23 +91,32 @@ def kind(structure: Structure) -> np.ndarray:
     )
 
 
-def nearest(structure: Structure, count: int = 2, *, without: Sequence[str] = ()) -> list[StandIn]:
-    """The public networks that are nearest in size and kind, and have a dispatch.
+def nearest(structure: Structure, count: int = 2, *, without: Sequence[str] = (), lines: float = inf) -> list[StandIn]:
+    """The public networks that are nearest in size and kind, have a dispatch and no more than so many lines; the
+    nearest of all where none is as small.
 
     One that resembles the secret is left out: it may be the secret itself, or nearly, and to look at that is what
     stand-ins are there to avoid. So are those whose names are given.
     """
-    near = sorted(_public(), key=lambda one: abs(log(one[1] / max(structure.n_bus, 1))))
-    fitting = [one for one in near if abs(log(one[1] / max(structure.n_bus, 1))) <= log(SIZES)] or near
+
+    def away_by_size(buses: int) -> float:
+        return log(buses / max(structure.n_bus, 1))
+
+    def cost(buses: int) -> float:
+        return max(LARGER * away_by_size(buses), -away_by_size(buses))
+
+    near = sorted(_public(), key=lambda one: cost(one[1]))
+    fitting = [one for one in near if abs(away_by_size(one[1])) <= log(SIZES)] or near
     mine, found = kind(structure), list[tuple[float, str, Network]]()
     for name, _, read in [one for one in fitting if one[0] not in without][: READ + len(without)]:
         network = read()
         if not resembles(structure, structure_of(network.grid)):
             away = float(np.linalg.norm(kind(structure_of(network.grid)) - mine))
             found.append((away, name, network))
-    chosen = list[StandIn]()
-    for _, name, network in sorted(found, key=lambda one: one[0]):
-        if len(chosen) < count and has_dispatch(network):
+    chosen, found = list[StandIn](), sorted(found, key=lambda one: one[0])
+    small = [one for one in found if one[2].grid.n_line <= lines]
+    for _, name, network in small or found:
+        if len(chosen) < (count if small else 1) and has_dispatch(network):
             grid = network.grid
             words = f"the public network {name} ({grid.n_bus:,} buses, {grid.n_line:,} lines)"
             chosen.append(StandIn(name, network, words))
@@ -200,7 +213,9 @@ def _released(path: Path) -> StandIn:
     bare = [GROUP_WORDS[group] for group in Group if group not in hidden]
     known = f", in which {listed(bare)} are the true ones, as it made them public" if bare else ""
     network = to_network(read_bytes(path / NETWORK, contents.files[NETWORK]))
-    return StandIn(RELEASED, network, f"the release in {path.name}{known}")
+    own = record.privacy
+    weight = weight_of(own.parts.lines.epsilon, own.alpha) if own.alpha_unit == "relative" else 1.0
+    return StandIn(RELEASED, network, f"the release in {path.name}{known}", weight)
 
 
 def stand_in_plan(epsilon: float, alpha: float | str = 0.1) -> Plan:
@@ -230,4 +245,16 @@ def charged(
 
     made = release(network, plan, ledger, noise, deliver=write, confirmed=confirmed, same_as=same_as, progress=progress)
     words = f"one noisy draw of the network itself (ε = {epsilon:g} for changes up to {plan.reach:.0%})"
-    return StandIn(RELEASED, made.network, words)
+    return StandIn(RELEASED, made.network, words, weight_of(epsilon, plan.reach))
+
+
+def weight_of(epsilon: float, alpha: float) -> float:
+    """As how many public networks a draw counts: half of 1/scale of its noise in a logarithm, which is α/ε. Less than
+    one where the noise is as large as what lines differ by, and more than others together where it is a tenth of that
+    (docs/results/advice.md). It is public, as ε and α are."""
+    return 0.5 * epsilon / alpha
+
+
+def scale_of(weight: float) -> float:
+    """The scale of the noise of a draw that counts so much."""
+    return 0.5 / weight

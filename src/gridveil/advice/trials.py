@@ -17,12 +17,14 @@ from gridveil.study.measured import NOTHING, measured
 
 
 class Task(NamedTuple):
-    """Which draw of which choice on which stand-in."""
+    """Which draw of which choice on which stand-in; whether readers guess at lines, which takes longest, and at the
+    numbers beside them, of which no goal speaks."""
 
     choice: Choice
     draw: int
     stand_in: int
-    reactances: bool = True
+    readers: bool = True
+    beside: bool = True
 
     def seed(self, name: str) -> int:
         """By what is tried, so that it does not depend on when or by whom."""
@@ -33,7 +35,8 @@ def trial(stand_in: StandIn, task: Task, fixed: Mapping[str, Any]) -> Row:
     """The figures of one draw; one that a plan refuses is one that fails, with its reason."""
     try:
         plan = task.choice.plan(fixed)
-        return measured(stand_in.network, plan, task.seed(stand_in.name), reactances=task.reactances)
+        seed = task.seed(stand_in.name)
+        return measured(stand_in.network, plan, seed, readers=task.readers, beside=task.beside)
     except GridVeilError as refusal:
         return {**NOTHING, "certified": False, "effort": 0.0, "release_seconds": 0.0, "why": str(refusal)[:160]}
 

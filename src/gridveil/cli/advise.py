@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from math import isfinite
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from gridveil.advice.explore import Progress, State
-    from gridveil.advice.recommend import Advice, Line
+    from gridveil.advice.recommend import Advice
     from gridveil.advice.search import Space
     from gridveil.advice.stand_in import StandIn
     from gridveil.privacy.ledger import Ledger
@@ -87,24 +87,26 @@ def advise(
     would tell of it."""
     with reporting(as_json):
         from gridveil.advice.advise import advise as advised
-        from gridveil.advice.explore import expected_seconds
+        from gridveil.advice.clock import in_time, table_seconds
         from gridveil.advice.goals import goals
         from gridveil.api.cases import seal
         from gridveil.publish.same_as import read_same_as
 
-        network = seal(case)
+        begin, network = monotonic(), seal(case)
         wanted = goals(hide, keep_cost, keep_gap, hide_flows)
         space = _space(protect, alpha, epsilon, beta, mechanisms)
         fixed = {"ratings": ratings, "cost": cost, "totals": totals}
         fixed = {name: value for name, value in fixed.items() if value is not None and value != "own"}
         known = None if same_as is None else read_same_as(same_as, network.structure, network.labels.bus_name)
         page = _page() if report is not None else None
-        _refuse_early(space, fixed, minutes, stand_in_epsilon, stand_in_out, out_file)
+        _refuse_early(network, space, fixed, minutes, stand_in_epsilon, stand_in_out, out_file)
         trying = _stand_ins(network, stand_in or [], stand_in_epsilon, stand_in_out, ledger, known, yes, as_json)
+        tables = table_seconds(trying, space, workers)
         if not as_json:
             say(f"trying on {escape(' and '.join(one.words for one in trying))}")
-            first = expected_seconds(trying, space, workers) / 60
-            say(f"a first table in about {max(first, 0.1):.1f} minutes, then finer until {minutes:g} are over")
+        if not as_json or tables[-1] > 60 * minutes:
+            say(in_time(tables, minutes))
+        minutes = max(minutes - (monotonic() - begin) / 60, minutes / 2)  # what it took so far is a part of them
         with _shown(as_json) as progress:
             found = advised(
                 network, wanted, stand_ins=trying, space=space, fixed=fixed, ledger=_existing(ledger),
@@ -123,6 +125,7 @@ def advise(
 
 
 def _refuse_early(
+    network: Sealed,
     space: Space,
     fixed: Mapping[str, str | None],
     minutes: float,
@@ -131,11 +134,14 @@ def _refuse_early(
     trials: Path | None,
 ) -> None:
     """Refuse before anything is charged what would be refused after it, or would lose or charge a draw again."""
+    from gridveil.advice.clock import require_a_trial
     from gridveil.advice.explore import require_time
     from gridveil.advice.search import possible
     from gridveil.errors import ReleaseError
 
     require_time(minutes)
+    if epsilon is not None:
+        require_a_trial(network.structure.n_line, minutes)
     possible(space, fixed)
     if epsilon is None:
         return
@@ -191,7 +197,8 @@ def _stand_ins(
     same_as: SameAs | None, yes: bool, as_json: bool,
 ) -> list[StandIn]:  # fmt: skip
     """What plays the truth: what was named, a charged draw, or public networks."""
-    from gridveil.advice.stand_in import given, nearest
+    from gridveil.advice.company import accompanied, company
+    from gridveil.advice.stand_in import RELEASED, given
     from gridveil.errors import ReleaseError
 
     if named and epsilon is not None:
@@ -199,30 +206,42 @@ def _stand_ins(
     if keep is not None and epsilon is None:
         raise ReleaseError("--stand-in-out keeps the draw of --stand-in-epsilon; give both, or neither")
     if named:
-        return [given(one, network.structure) for one in named]
+        found = [given(one, network.structure) for one in named]
+        alone = len(found) == 1 and found[0].name == RELEASED
+        return accompanied(found[0], network.structure) if alone else found
     if epsilon is not None:
-        return [_charged(network, epsilon, keep, ledger, same_as, yes=yes, as_json=as_json)]
-    return nearest(network.structure)
+        draw = _charged(network, epsilon, keep, ledger, same_as, yes=yes, as_json=as_json)
+        return company(network.structure) if draw is None else accompanied(draw, network.structure)
+    return company(network.structure)
 
 
 def _charged(
     network: Sealed, epsilon: float, keep: Path | None, ledger: Path | None, same_as: SameAs | None, *,
     yes: bool, as_json: bool,
-) -> StandIn:  # fmt: skip
-    """One noisy draw of the network, asked about like any other release."""
+) -> StandIn | None:  # fmt: skip
+    """One noisy draw of the network, asked about like any other release; `None` if it was charged and no repair mends
+    it, which is decided by the noisy values."""
     from gridveil.advice.stand_in import charged, stand_in_plan
     from gridveil.cli.spending import agreed, open_ledger, stages
+    from gridveil.errors import Spent
     from gridveil.publish import bundle
     from gridveil.publish.preview import preview
     from gridveil.publish.refuse import check_network
+    from gridveil.publish.spending import NOT_CERTIFIED, NOT_REPAIRED
 
     plan = stand_in_plan(epsilon)
     check_network(plan, network)
     target = None if keep is None else bundle.check_target(keep, force=False)
     book = open_ledger(ledger, as_json)
     confirmed = agreed(preview(network, plan, book, same_as=same_as), yes=yes, as_json=as_json)
-    with stages(as_json) as progress:
-        return charged(network, epsilon, book, keep=target, confirmed=confirmed, same_as=same_as, progress=progress)
+    try:
+        with stages(as_json) as progress:
+            return charged(network, epsilon, book, keep=target, confirmed=confirmed, same_as=same_as, progress=progress)
+    except Spent as failure:
+        if failure.reason not in (NOT_REPAIRED, NOT_CERTIFIED):
+            raise
+        say(f"{escape(str(failure))}. So public networks alone are tried on")
+        return None
 
 
 def _existing(path: Path | None) -> Ledger | None:
@@ -257,19 +276,17 @@ def _shown(as_json: bool) -> Iterator[Progress]:
 
 def _words(state: State) -> str:
     last = "" if state.last is None else f"; last: {state.last.words}"
-    return f"{state.trials} trials in {state.seconds:.0f} s, {state.left / 60:.1f} minutes left{escape(last)}"
+    table = f", the first table in {state.table / 60:.1f} more" if state.table else ""
+    late = ": it will not be complete" if state.table > state.left else ""
+    return (
+        f"{state.trials} trials in {state.seconds:.0f} s, {state.left / 60:.1f} minutes left{table}{late}{escape(last)}"
+    )
 
 
 def _print(found: Advice) -> None:
-    from rich.table import Table
+    from gridveil.cli.advice_table import table
 
-    table = Table(
-        "setting", "guess off by", "cost off by", "gap changes by", "similarity (over a map)", "repairs failed",
-        "budget left", "least margin", title=STAMP, title_style="bold red", title_justify="left",
-    )  # fmt: skip
-    for line in found.lines:
-        table.add_row(*_cells(line), style="bold" if line is found.best else "")
-    out.print(table)
+    out.print(table(found, STAMP))
     out.print(f"goals: {escape(found.goals.words)}")
     out.print(
         f"tried on {escape(' and '.join(found.stand_ins))}, {found.seconds:.0f} s"
@@ -280,24 +297,6 @@ def _print(found: Advice) -> None:
         return
     out.print(f"[bold]recommended:[/] {escape(found.best.choice.words)}: {escape(found.reason)}")
     out.print(escape(found.command), soft_wrap=True)
-
-
-def _cells(line: Line) -> list[str]:
-    seen = line.outcome
-    return [
-        escape(line.choice.words),
-        _figure(seen.hidden_pct, "{:.1f} %"),
-        _figure(seen.cost_off_pct, "{:.2f} %"),
-        _figure(seen.gap_change_points, "{:.2f}"),
-        _figure(seen.similarity, "{:.0f} %") + _figure(seen.excess, " ({:+.0f})"),
-        f"{seen.failed} of {seen.trials}",
-        "" if line.left is None else f"{line.left:.3g}",
-        f"{line.score:.2f}",
-    ]
-
-
-def _figure(value: float, form: str) -> str:
-    return form.format(value) if isfinite(value) else ""
 
 
 def _page() -> Callable[[str, Advice], str]:

@@ -13,6 +13,8 @@ from gridveil.privacy.ledger import Charged, Ledger, Receipt
 from gridveil.requests import Ended, deferring, heeding
 
 RELEASED, FAILED = "released", "failed"
+NOT_REPAIRED, NOT_CERTIFIED = "not repaired", "not certified"
+"""Why a release failed where noisy values alone decided it."""
 
 
 @dataclass(eq=False)
@@ -84,7 +86,7 @@ def kind_of(failure: BaseException) -> str:
     if isinstance(failure, KeyboardInterrupt | Ended):
         return "interrupted"
     if isinstance(failure, RepairFailed | CertificateFailed):
-        return "not repaired" if isinstance(failure, RepairFailed) else "not certified"
+        return NOT_REPAIRED if isinstance(failure, RepairFailed) else NOT_CERTIFIED
     if isinstance(failure, MemoryError):
         return "out of memory"
     if isinstance(failure, OSError | LedgerError) or isinstance(failure.__cause__, OSError):

@@ -42,6 +42,7 @@ def _row(line: Line, best: bool) -> dict[str, Any]:
         "failed": f"{seen.failed} of {seen.trials}",
         "left": "" if line.left is None else f"{line.left:.3g}",
         "score": f"{line.score:.2f}",
+        "standing": f"{line.standing:.0%}",
     }
 
 

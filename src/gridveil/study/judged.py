@@ -41,16 +41,26 @@ FIGURES: dict[str, type] = {
 
 
 def judged(
-    network: Network, made: Release, groups: tuple[Group, ...], *, readers: bool = True, reactances: bool = True
+    network: Network,
+    made: Release,
+    groups: tuple[Group, ...],
+    *,
+    readers: bool = True,
+    reactances: bool = True,
+    beside: bool = True,
 ) -> Row:
     """The figures of one release of a network; on large ones those of `readers` take far longer than the release.
 
-    Of them, who guesses `reactances` takes longest.
+    Of them, who guesses `reactances` takes longest, and then who guesses numbers `beside` them.
     """
     return {
         **_for_an_attacker(network, made.network),
         **_for_a_user(network, made),
-        **(_for_a_reader(network, made, reactances=reactances and Group.LINES in groups) if readers else {}),
+        **(
+            _for_a_reader(network, made, reactances=reactances and Group.LINES in groups, beside=beside)
+            if readers
+            else {}
+        ),
         **_faults(network, made, groups),
     }
 
@@ -89,7 +99,7 @@ def _gap_change(network: Network, seen: Network, cost: float) -> float | None:
     return None if before is None or after is None else after - before
 
 
-def _for_a_reader(network: Network, made: Release, *, reactances: bool) -> Row:
+def _for_a_reader(network: Network, made: Release, *, reactances: bool, beside: bool) -> Row:
     """How well protected numbers are known: by the best attacker, and by who takes released values as they are."""
     seen, row = made.network, dict[str, float | None]()
     reader = Reader(seen, state=made.point, **reader_from_manifest(made.manifest))
@@ -97,6 +107,8 @@ def _for_a_reader(network: Network, made: Release, *, reactances: bool) -> Row:
         rows = attacked(network, held_by([reader]))
         row["reactance_error_pct"] = 100 * min(one.x.median for one in rows)
         row["reactance_released_pct"] = 100 * rows[0].x.median
+    if not beside:
+        return row
     found = {one.name: one for group in examine_groups(network, [reader]) for one in group.quantities}
     for words, name in GUESSED.items():
         row[f"{words}_error_pct"] = 100 * found[name].best_error if name in found else None

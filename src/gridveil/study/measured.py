@@ -24,7 +24,9 @@ COLUMNS: dict[str, type] = {
 NOTHING: Row = dict.fromkeys(COLUMNS)
 
 
-def measured(network: Network, plan: Plan, seed: int, *, readers: bool = True, reactances: bool = True) -> Row:
+def measured(
+    network: Network, plan: Plan, seed: int, *, readers: bool = True, reactances: bool = True, beside: bool = True
+) -> Row:
     """What became of one draw: the effort of its repair in AC-OPFs of the original, and the figures of a release."""
     solves = [0.0]
 
@@ -42,6 +44,7 @@ def measured(network: Network, plan: Plan, seed: int, *, readers: bool = True, r
     row["effort"] = solves[0] * ITERATIONS / true.iterations
     row["certified"] = made is not None and made.certificate.passed
     if made is not None:
-        figures = judged(network, made, plan.protection.groups, readers=readers, reactances=reactances)
+        groups = plan.protection.groups
+        figures = judged(network, made, groups, readers=readers, reactances=reactances, beside=beside)
         row |= {"path": made.manifest.repair.path, **figures}
     return row

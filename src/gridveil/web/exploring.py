@@ -16,6 +16,7 @@ from gridveil.advice.goals import Goals, goals
 from gridveil.advice.journal import looked_into
 from gridveil.advice.recommend import Advice
 from gridveil.advice.recommend import advice as judged
+from gridveil.advice.standing import STAND_IN
 from gridveil.errors import GridVeilError
 from gridveil.report.advice import figure
 from gridveil.study.declare import Row
@@ -174,7 +175,7 @@ def _advice(desk: Desk, opened: Opened, job: Job | None) -> Advice | None:
         return None
     rows: dict[Choice, list[Row]] = {}
     for task, row in looked_into(job.place / TRIALS):
-        rows.setdefault(task.choice, []).append(row)
+        rows.setdefault(task.choice, []).append({**row, STAND_IN: task.stand_in})
     if not rows:
         return None
     wanted = _goals(job)

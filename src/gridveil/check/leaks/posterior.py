@@ -136,7 +136,8 @@ def best_guess(points: Points, tilt: float = 0.0) -> FloatArray:
     order = np.argsort(points.value, axis=1)
     value = np.take_along_axis(points.value, order, axis=1)
     weight = np.take_along_axis(points.weight, order, axis=1) - tilt * value
-    share = np.cumsum(np.exp(weight - weight.max(axis=1)[:, None]), axis=1)
+    top = np.maximum(weight.max(axis=1), -1e9)  # where bounds allow no point, the first is as good as any
+    share = np.cumsum(np.exp(weight - top[:, None]), axis=1)
     place = np.argmax(share >= 0.5 * share[:, -1:], axis=1)
     result: FloatArray = value[np.arange(len(value)), place]
     return result
