@@ -21,7 +21,6 @@ from tests.workbench import Browser, workbench
 if not any(shutil.which(one) for one in ("chromium", "chromium-browser", "google-chrome")):
     pytest.skip("Chromium is not installed", allow_module_level=True)
 
-pytestmark = pytest.mark.xdist_group("workbench")
 SLACK = 3.0
 """How much slower a machine may be that runs other tests besides; benchmarks/workbench.py has the limits themselves."""
 PAGES = ("/", "/protect", "/explore", "/budget", "/signoff", "/release", "/result", "/result/bundle", "/review")
