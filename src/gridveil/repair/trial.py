@@ -131,6 +131,11 @@ def solve_all(
     return optima
 
 
+def is_exact(optima: Sequence[Solution]) -> bool:
+    """Whether a solver came to its own tolerance, and not to the looser one alone."""
+    return all(one.detail == "solved" for one in optima)
+
+
 def seen_again(
     base: Grid, network: Network, demands: Sequence[Demand], optima: Sequence[Solution]
 ) -> Sequence[Solution]:
@@ -139,7 +144,7 @@ def seen_again(
     They are looked for where a solver has come no nearer than its looser tolerance: at alpha = 1 there are networks so
     bent that such an optimum cannot be found a second time.
     """
-    if all(one.detail == "solved" for one in optima):
+    if is_exact(optima):
         return optima
     model, once = opf_model(network.grid), SolverOptions(max_iterations=50, starts=1)
     pairs = zip(in_world(base, network.grid, demands), optima, strict=True)
