@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define GOOD 0.01
+#define PATIENT 50 /* searches of a front without a good pivot, after which none is made */
 #define AT(i, j) a[(size_t)(i) + (size_t)(j) * (size_t)n]
 
 /* Largest entries of column p beside its diagonal: among complete ones at `*where`, and of all but `except`. */
@@ -50,12 +51,13 @@ typedef struct {
     int order, p, q;
 } Pivot;
 
-/* The first acceptable pivot among the complete columns from k on. */
-static Pivot find(Front f, int k, double u, double tiny) {
+/* The first acceptable pivot among the complete columns from k on, looked for from `begin` on and then from k: what was
+ * refused is not looked at again before the others. */
+static Pivot find(Front f, int k, int begin, double u, double tiny) {
     const double *a = f.entry;
     int n = f.order;
-    for (int p = k; p < f.summed; p++) {
-        int q;
+    for (int turn = 0; turn < f.summed - k; turn++) {
+        int p = begin + turn < f.summed ? begin + turn : begin + turn - f.summed + k, q;
         double most, beside = largest_beside(a, n, f.summed, k, p, -1, &q, &most), d = fabs(AT(p, p));
         if (d > tiny && d >= u * beside) return (Pivot){1, p, -1};
         if (q < 0 || !(most > tiny)) continue;
@@ -145,11 +147,13 @@ static void update_rest(Front f, int eliminated, const double *w) {
 }
 
 void gv_eliminate(Front f, double threshold, int last, double tiny, double *scratch, Eliminated *out) {
-    int k = 0;
+    int k = 0, begin = 0, refused = 0;
     out->negative = out->zero = 0;
     while (k < f.summed) {
-        Pivot found = find(f, k, threshold > GOOD ? threshold : GOOD, tiny);
-        if (!found.order && threshold < GOOD) found = find(f, k, threshold, tiny);
+        Pivot found = {0, -1, -1};
+        if (refused < PATIENT) found = find(f, k, begin < k ? k : begin, threshold > GOOD ? threshold : GOOD, tiny);
+        if (!found.order) refused++;
+        if (!found.order && threshold < GOOD) found = find(f, k, begin < k ? k : begin, threshold, tiny);
         if (!found.order && !last) break;
         if (!found.order) found = find_largest(f, k, tiny);
         double *w = scratch + (size_t)k * (size_t)f.order;
@@ -159,6 +163,7 @@ void gv_eliminate(Front f, double threshold, int last, double tiny, double *scra
             out->pivot[2 * k] = out->pivot[2 * k + 1] = 0.0, out->zero++, k++;
             continue;
         }
+        begin = found.p + 1 < f.summed ? found.p + 1 : 0;
         exchange(f, k, found.p);
         if (found.order == 1) {
             eliminate_one(f, k, w, out), k++;

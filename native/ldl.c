@@ -18,6 +18,8 @@
 
 #define TINY 1e-20 /* what counts as zero, of a matrix with entries of order one or more; of a smaller one, that share */
 
+#define LATE 300   /* columns put off into one front, from which on any pivot is good enough: they grow from front to front */
+
 typedef struct {
     void *data;
     size_t room;
@@ -151,7 +153,7 @@ static int work_off(gv_ldl *f, int s, const int *child, int64_t *top, int64_t *i
         gather_child(f, child[k], own, put_off, first, order, front, (const double *)f->stack.data + *top);
     }
     Eliminated done = {.pivot = (double *)f->pivot.data + 2 * *ids};
-    gv_eliminate((Front){front, id, order, summed}, threshold, last, tiny, f->scratch.data, &done);
+    gv_eliminate((Front){front, id, order, summed}, put_off > LATE ? 0.0 : threshold, last, tiny, f->scratch.data, &done);
     int64_t kept = (int64_t)order * done.eliminated, rest = order - done.eliminated;
     memcpy((double *)f->factor.data + f->entries, front, (size_t)kept * sizeof(double));
     f->order[s] = order, f->eliminated[s] = done.eliminated, f->put_off[s] = summed - done.eliminated;
