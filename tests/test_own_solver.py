@@ -206,7 +206,9 @@ def test_every_start_that_goes_to_ipopt_is_counted(asked: Asked) -> None:
     assert (end.status, end.detail, end.attempts, end.fallbacks) == (Status.NUMERICAL_FAILURE, "planted", 4, 4)
 
 
-@pytest.mark.parametrize("change", [{"status": one} for one in BAD_ENDS] + [{"x": _away}], ids=str)
+@pytest.mark.parametrize(
+    "change", [{"status": one} for one in BAD_ENDS] + [{"x": _away}], ids=[*map(str, BAD_ENDS), "away"]
+)
 def test_our_own_alone_never_goes_to_ipopt(asked: Asked, change: dict[str, Any]) -> None:
     asked.changes["own"] = change
     end = gv.solve_opf("case5", options=OWN)
