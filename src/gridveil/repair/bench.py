@@ -261,7 +261,7 @@ class Bench:
 
     @property
     def _levels_first(self) -> bool:
-        """Costs were drawn, and most projections at the wanted one are in vain: at 1,354 and 2,869 buses, not at 9,241."""
+        """Costs were drawn, and most projections at the wanted one are in vain: at 1,354 and 2,869 buses, not 9,241."""
         return self.noisy.costs and LARGE <= self.grid.n_bus < HUGE and isfinite(self.promise.fidelity.beta)
 
     @property
