@@ -77,6 +77,21 @@ def test_what_comes_before_the_trials_is_a_part_of_the_minutes(monkeypatch: pyte
     assert 5.0 <= given[0] < 10.0
 
 
+def test_how_long_a_charged_draw_took_has_no_part_in_the_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It depends on the network, and how many trials are made must not."""
+    given = list[float]()
+
+    def exploring(*_: Any, minutes: float, **__: Any) -> Explored:
+        given.append(minutes)
+        return Explored({}, 1.0, settled=False)
+
+    monkeypatch.setattr("gridveil.advice.advise.explore", exploring)
+    run("case14_ieee", "--stand-in-epsilon", "1", "--yes", "--ledger", tmp_path / "l", "--minutes", "10")
+    assert given == [10.0]
+
+
 def test_how_long_the_table_still_takes_is_told_by_the_pace_so_far() -> None:
     seen, one = list[State](), StandIn("a", gv.load("case5_pjm"), "")
     space = gv.Space(groups=("L",), alphas=(0.1, 0.3, 1.0), epsilons=(1.0,), betas=(0.01,), mechanisms=("log",))

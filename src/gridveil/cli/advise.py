@@ -92,7 +92,7 @@ def advise(
         from gridveil.api.cases import seal
         from gridveil.publish.same_as import read_same_as
 
-        begin, network = monotonic(), seal(case)
+        network, begin = seal(case), monotonic()
         wanted = goals(hide, keep_cost, keep_gap, hide_flows)
         space = _space(protect, alpha, epsilon, beta, mechanisms)
         fixed = {"ratings": ratings, "cost": cost, "totals": totals}
@@ -106,7 +106,8 @@ def advise(
             say(f"trying on {escape(' and '.join(one.words for one in trying))}")
         if not as_json or tables[-1] > 60 * minutes:
             say(in_time(tables, minutes))
-        minutes = max(minutes - (monotonic() - begin) / 60, minutes / 2)  # what it took so far is a part of them
+        if stand_in_epsilon is None:  # what it took so far is a part of them; but how long a draw takes depends on
+            minutes = max(minutes - (monotonic() - begin) / 60, minutes / 2)  # the network, and so would the advice
         with _shown(as_json) as progress:
             found = advised(
                 network, wanted, stand_ins=trying, space=space, fixed=fixed, ledger=_existing(ledger),
